@@ -1,20 +1,27 @@
-// Package tasks is the extension io.modelcontextprotocol/tasks (SEP-2663) for
-// servers of the official SDK, which lacks it: the answer to tools/call may be
-// a task, whose result the client asks for later.
+// Package tasks implements the extension io.modelcontextprotocol/tasks (SEP-2663) for
+// servers of the official SDK, which lacks it: a task may answer tools/call, and the
+// client asks for its result later.
 //
 //	store := tasks.New(tasks.Options{Client: scopeOf})
 //	server := mcp.NewServer(...)
 //	err := store.Serve(server)
 //
-// A tool answers at once, as ever, or hands back what is still to be done:
+// A tool returns its result at once, or work to do as a task:
 //
 //	return nil, nil, tasks.Later(func(ctx context.Context, t *tasks.Task) (*mcp.CallToolResult, error) {
 //		t.Say("compiling")
 //		return wait(ctx)
 //	})
 //
-// A client asks how its task is (tasks/get), or listens for it where the server
-// is reached through Handler or Transport (subscriptions/listen with taskIds).
-// A client that did not offer the extension with its call gets the result of
-// the same work, when it is done, as the answer to its call.
+// A client polls its task (tasks/get). Through Handler or Transport it can also subscribe
+// to it (subscriptions/listen with taskIds). For a client that did not offer the
+// extension with its call, the result of the work answers the call.
+//
+//	listen.go  subscriptions to tasks
+//	relay.go   translates between the SDK and clients that subscribe
+//	serve.go   the methods of the extension
+//	store.go   the tasks of all clients, and their limits
+//	task.go    one task: state, questions, result
+//	wire.go    the JSON of the extension
+//	work.go    work that a tool returns
 package tasks

@@ -8,19 +8,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client may listen for what becomes of its tasks: subscriptions/listen with
-// taskIds. The SDK neither reads that field nor sends notifications/tasks, so both
-// travel in disguise between here and the relay (relay.go): the ids in _meta of
-// the request, a notification as one of progress with a mark in its _meta.
+// A client may subscribe to its tasks: subscriptions/listen with taskIds. The SDK
+// neither reads that field nor sends notifications/tasks. So the relay (relay.go)
+// translates both: the ids travel in _meta of the request, a notification as a progress
+// message with a mark in its _meta.
 const (
 	idsKey  = "troupe/taskIds"
 	markKey = "troupe/notice"
 )
 
-// subscription is one stream on which a client listens for tasks.
+// subscription is one stream on which a client receives task changes.
 type subscription struct {
 	tasks []*Task
-	acked chan any // gets the id of the subscription when it is told to the client
+	acked chan any // gets the subscription's id when the client gets it
 	news  chan struct{}
 
 	mu      sync.Mutex
@@ -57,12 +57,12 @@ func (s *Store) listen(ctx context.Context, method string, r *mcp.SubscriptionsL
 	}()
 	result, err := next(context.WithValue(ctx, subscriptionKey{}, sub), method, r)
 	if err == nil && len(sub.tasks) > 0 {
-		<-ctx.Done() // the SDK waits only for what it knows
+		<-ctx.Done() // the SDK waits only for its own kinds
 	}
 	return result, err
 }
 
-// wanted are the ids that the relay put into a request.
+// wanted returns the ids that the relay put into a request.
 func wanted(p *mcp.SubscriptionsListenParams) []string {
 	if p == nil {
 		return nil
@@ -77,8 +77,8 @@ func wanted(p *mcp.SubscriptionsListenParams) []string {
 	return ids
 }
 
-// mark notes that a task has changed. It never waits: of several changes the
-// client is told the last.
+// mark records that a task has changed. It never blocks: of several changes the client
+// receives the last.
 func (b *subscription) mark(t *Task) {
 	b.mu.Lock()
 	b.changed[t] = true
@@ -108,8 +108,8 @@ func (b *subscription) leave() {
 	}
 }
 
-// tell sends how each task is, and then each time that it changes, until ctx
-// ends or the stream does.
+// tell sends the state of each task, and again after each change. It returns when ctx
+// or the stream ends.
 func (b *subscription) tell(ctx context.Context, session *mcp.ServerSession) {
 	var id any
 	select {
@@ -117,7 +117,7 @@ func (b *subscription) tell(ctx context.Context, session *mcp.ServerSession) {
 	case <-ctx.Done():
 		return
 	}
-	// What is sent in the context of a request goes with its answer; this does not.
+	// A message sent in the context of a request goes with its reply; these must not.
 	bare, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -139,17 +139,16 @@ func (b *subscription) tell(ctx context.Context, session *mcp.ServerSession) {
 
 type (
 	subscriptionKey struct{} // of the subscription that a request makes
-	noticeKey       struct{} // of what is sent in place of progress
+	noticeKey       struct{} // of the notice sent in place of progress
 )
 
-// notice is the parameters of notifications/tasks.
+// notice has the parameters of notifications/tasks.
 type notice struct {
 	mcp.ParamsBase
 	about *detail
 }
 
-// MarshalJSON writes the task as tasks/get answers it, without what makes that a
-// result.
+// MarshalJSON writes the task as tasks/get does, without the fields of a result.
 func (n *notice) MarshalJSON() ([]byte, error) {
 	text, err := json.Marshal(n.about)
 	if err != nil {
@@ -164,7 +163,7 @@ func (n *notice) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// agreed is the acknowledgement of a subscription, with its tasks.
+// agreed acknowledges a subscription and names its tasks.
 type agreed struct {
 	mcp.ParamsBase
 	Notifications struct {
@@ -173,7 +172,7 @@ type agreed struct {
 	} `json:"notifications"`
 }
 
-// sending is a middleware of what the server sends.
+// sending is a middleware for messages of the server.
 func (s *Store) sending(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		session, _ := r.GetSession().(*mcp.ServerSession)
@@ -185,13 +184,13 @@ func (s *Store) sending(next mcp.MethodHandler) mcp.MethodHandler {
 		if !listens || !acks {
 			return next(ctx, method, r)
 		}
-		told := &agreed{}
-		told.Meta = ack.Meta
-		told.Notifications.NotificationSubscriptions = ack.Notifications
+		reply := &agreed{}
+		reply.Meta = ack.Meta
+		reply.Notifications.NotificationSubscriptions = ack.Notifications
 		for _, t := range sub.tasks {
-			told.Notifications.TaskIDs = append(told.Notifications.TaskIDs, t.id)
+			reply.Notifications.TaskIDs = append(reply.Notifications.TaskIDs, t.id)
 		}
-		result, err := next(ctx, method, &mcp.ServerRequest[*agreed]{Session: session, Params: told})
+		result, err := next(ctx, method, &mcp.ServerRequest[*agreed]{Session: session, Params: reply})
 		sub.acked <- ack.Meta[mcp.MetaKeySubscriptionID]
 		return result, err
 	}

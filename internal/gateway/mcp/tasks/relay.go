@@ -18,8 +18,8 @@ const (
 	noticeMethod = "notifications/tasks"
 )
 
-// Transport lets clients of a transport listen for their tasks. Without it they
-// can ask only.
+// Transport lets clients of a transport subscribe to their tasks. Without it they can
+// only poll.
 func Transport(t mcp.Transport) mcp.Transport { return &relayed{t} }
 
 type relayed struct{ mcp.Transport }
@@ -54,9 +54,9 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Connection.Write(ctx, m)
 }
 
-// Handler lets clients of a handler of streamable HTTP listen for their tasks.
-// Without it they can ask only. It reads the bodies of requests to listen and of those
-// about tasks, up to so many bytes; the handler within refuses a longer one.
+// Handler lets clients of a streamable HTTP handler subscribe to their tasks. Without
+// it they can only poll. It reads the bodies of subscriptions and of task requests, up
+// to maxBody bytes; the inner handler refuses a longer one.
 func Handler(maxBody int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Header.Get("Mcp-Method")
@@ -72,14 +72,14 @@ func Handler(maxBody int64, next http.Handler) http.Handler {
 		case !about:
 			body, w = liftCall(body), &stream{ResponseWriter: w}
 		}
-		r = r.WithContext(r.Context()) // a copy: the body is the caller's
+		r = r.WithContext(r.Context()) // a copy: the body belongs to the caller
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
 		next.ServeHTTP(w, r)
 	})
 }
 
 // misnamed refuses a request whose headers name another task than its body, and reports
-// whether it has: the middleware cannot give its refusal the status that it has to have.
+// whether it did. The middleware cannot set the status that the refusal needs.
 func misnamed(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	m, err := jsonrpc.DecodeMessage(body)
 	call, ok := m.(*jsonrpc.Request)
@@ -97,11 +97,11 @@ func misnamed(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
-	_, _ = w.Write(answer) // nobody to tell
+	_, _ = w.Write(answer) // fails only if the client has left
 	return true
 }
 
-// failing gives the error of a body to whoever reads it next.
+// failing returns the error of a body to its next reader.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) {
@@ -111,7 +111,7 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// stream rewrites the events that the SDK writes, each in one piece.
+// stream rewrites the events that the SDK writes, one Write each.
 type stream struct{ http.ResponseWriter }
 
 // Write implements http.ResponseWriter.
@@ -122,10 +122,10 @@ func (s *stream) Write(event []byte) (int, error) {
 	return len(event), nil
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// reveal turns an event that holds a notice into what it is.
+// reveal turns an event with a marked message into a task notification.
 func reveal(event []byte) []byte {
 	if !bytes.Contains(event, []byte(markKey)) {
 		return event
@@ -152,7 +152,7 @@ func reveal(event []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// liftCall is lift for a whole message. What is no request to listen stays.
+// liftCall applies lift to a whole message and returns any other message unchanged.
 func liftCall(body []byte) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(body, &m) != nil || m["params"] == nil {
@@ -166,8 +166,8 @@ func liftCall(body []byte) []byte {
 	return whole
 }
 
-// lift copies the ids of a request to listen to where the SDK leaves them. What
-// it cannot read it leaves for the SDK to refuse.
+// lift copies the ids of a subscription to where the SDK keeps them. It leaves invalid
+// parameters for the SDK to refuse.
 func lift(params json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var meta map[string]json.RawMessage
@@ -192,8 +192,8 @@ func lift(params json.RawMessage) json.RawMessage {
 	return lifted
 }
 
-// unmark takes the mark off the parameters of a notice, and reports whether there
-// was one.
+// unmark removes the mark from the parameters of a notice and reports whether there was
+// one.
 func unmark(params json.RawMessage) (json.RawMessage, bool) {
 	if !bytes.Contains(params, []byte(markKey)) {
 		return nil, false

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The methods of the extension. Any other is unknown before anything else of it is
-// wrong.
+// Methods of the extension. Any other method is unknown before its parameters are
+// checked.
 const (
 	getMethod    = "tasks/get"
 	updateMethod = "tasks/update"
@@ -20,10 +20,9 @@ const (
 
 var methods = []string{getMethod, updateMethod, cancelMethod}
 
-// Serve adds the extension to a server: what its tools return with Later becomes
-// a task of this store. It is called once for each server, before the server is
-// connected; a middleware that is added before it sees the answer of a tool, one
-// that is added after it sees the task.
+// Serve adds the extension to a server: work that its tools return with Later becomes a
+// task of this store. Call it once for each server, before the server is connected. A
+// middleware added before it sees the tool's result, one added after it sees the task.
 func (s *Store) Serve(server *mcp.Server) error {
 	if err := mcp.AddReceivingCustomMethod(server, getMethod, s.get); err != nil {
 		return err
@@ -59,21 +58,21 @@ func (s *Store) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// declared adds the extension to what the server says of itself. Older revisions
-// are told nothing: none of them has this extension.
+// declared adds the extension to the capabilities of the server. Older revisions do not
+// get it, since none of them has the extension.
 func declared(found *mcp.DiscoverResult) *mcp.DiscoverResult {
-	told := *found
+	extended := *found
 	can := mcp.ServerCapabilities{}
 	if found.Capabilities != nil {
 		can = *found.Capabilities
 	}
 	can.Extensions = maps.Clone(can.Extensions)
 	can.AddExtension(Extension, nil)
-	told.Capabilities = &can
-	return &told
+	extended.Capabilities = &can
+	return &extended
 }
 
-// call answers tools/call.
+// call serves tools/call.
 func (s *Store) call(ctx context.Context, method string, r *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	result, err := next(ctx, method, r)
 	l := unpack(result, err)
@@ -90,7 +89,7 @@ func (s *Store) call(ctx context.Context, method string, r *mcp.CallToolRequest,
 	return l.within(ctx, r, s.options.Log)
 }
 
-// asked admits a request about a task.
+// asked checks a request about a task.
 func (s *Store) asked(ctx context.Context, method, id, version string, offered bool, r mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
 	switch {
 	case version < firstRevision:
@@ -107,7 +106,7 @@ func (s *Store) asked(ctx context.Context, method, id, version string, offered b
 	return next(context.WithValue(ctx, taskKey{}, t), method, r)
 }
 
-// taskKey is where the methods find the task that they are about.
+// taskKey is the context key of the task of a request.
 type taskKey struct{}
 
 func (s *Store) get(ctx context.Context, _ *mcp.ServerSession, _ *about) (*detail, error) {
@@ -146,8 +145,8 @@ func offersTasks[P mcp.Params](r *mcp.ServerRequest[P]) bool {
 	return offered(r.ProtocolVersion(), r.ClientCapabilities())
 }
 
-// namedAs reports whether the headers of a request name the task that its body
-// names, so that who routes by headers cannot be misled. Over stdio there are none.
+// namedAs reports whether the headers of a request name the task in its body, so that a
+// proxy that routes by headers is not misled. Over stdio there are no headers.
 func namedAs(header http.Header, id string) bool {
 	names := header.Values("Mcp-Name")
 	return len(names) == 1 && strings.TrimSpace(names[0]) == id

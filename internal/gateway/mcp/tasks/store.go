@@ -12,32 +12,31 @@ import (
 )
 
 const (
-	// DefaultTTL is long enough for a client that went to sleep with its laptop's
-	// owner at lunch.
+	// DefaultTTL is long enough for a laptop that sleeps over lunch.
 	DefaultTTL = time.Hour
-	// DefaultPoll is often enough for a person who watches.
+	// DefaultPoll is short enough for a person who watches.
 	DefaultPoll = time.Second
-	// DefaultPatience is how long somebody may think about a question.
+	// DefaultPatience is the time for a person to answer a question.
 	DefaultPatience = 30 * time.Minute
-	// DefaultPerClient is beyond what an agent has under way, and bounds what it
+	// DefaultPerClient is above the tasks of an agent, and bounds those that it
 	// forgets.
 	DefaultPerClient = 64
-	// DefaultMax bounds the memory of results that nobody fetches.
+	// DefaultMax bounds the memory of results that no client fetches.
 	DefaultMax = 1024
 )
 
-// Options say how a Store is made. Zero means the default of the same name.
+// Options configure a Store. Zero means the default of the same name.
 type Options struct {
-	TTL       time.Duration // how long a task is kept when its work is over
-	Poll      time.Duration // how often clients are told to ask
-	Patience  time.Duration // how long the client may take to answer Task.Ask
-	PerClient int           // tasks that one client may have, those kept included
+	TTL       time.Duration // time that a finished task is kept
+	Poll      time.Duration // polling interval for clients
+	Patience  time.Duration // time for the client to answer Task.Ask
+	PerClient int           // tasks of one client, including finished ones
 	Max       int           // tasks of all clients
-	Live      int           // tasks of one client whose work goes on; 0: PerClient
-	Log       *slog.Logger  // of panics; nil: none is logged
+	Live      int           // running tasks of one client; 0: PerClient
+	Log       *slog.Logger  // receives panics; nil: discarded
 
-	// Client says whose request it is. Clients do not find each other's tasks. Nil:
-	// the session's id, which is "" for everybody where there are no sessions.
+	// Client returns the client of a request. Clients do not find each other's tasks.
+	// The default is the session's id, which is "" for all without sessions.
 	Client func(ctx context.Context, r mcp.Request) string
 }
 
@@ -50,7 +49,7 @@ type Store struct {
 	tasks  map[string]*Task
 }
 
-// New makes a Store without tasks. The caller ends it with Close.
+// New returns a Store without tasks. The caller ends it with Close.
 func New(o Options) *Store {
 	o.TTL = cmp.Or(o.TTL, DefaultTTL)
 	o.Poll = cmp.Or(o.Poll, DefaultPoll)
@@ -64,12 +63,10 @@ func New(o Options) *Store {
 	return &Store{options: o, tasks: map[string]*Task{}}
 }
 
-// End cancels the tasks of a client and forgets them. It does not wait for their
-// work.
+// End cancels the tasks of a client and forgets them. It does not wait for their work.
 func (s *Store) End(client string) { s.forget(func(t *Task) bool { return t.client == client }) }
 
-// Close cancels all tasks and forgets them. Work that comes later is done within
-// its call.
+// Close cancels all tasks and forgets them. Later work is done within its call.
 func (s *Store) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -77,15 +74,15 @@ func (s *Store) Close() {
 	s.forget(func(*Task) bool { return true })
 }
 
-// begin makes a task of work, nil if there is no room for another. What tasks/get
-// says of it is true from now on.
+// begin makes a task for work, nil if there is no room. tasks/get finds the task from
+// then on.
 func (s *Store) begin(ctx context.Context, client string, l *later) *Task {
 	now := time.Now()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t := &Task{
 		store: s, id: rand.Text(), client: client, cancel: cancel,
 		state: working, created: now, changed: now,
-		asked: map[string]bool{}, pending: map[string]*question{}, heard: map[*subscription]bool{},
+		asked: map[string]bool{}, pending: map[string]*question{}, followers: map[*subscription]bool{},
 	}
 	if !s.admit(t) {
 		cancel()
@@ -100,8 +97,7 @@ func (s *Store) begin(ctx context.Context, client string, l *later) *Task {
 	return t
 }
 
-// admit takes a task in, in place of the client's oldest one that is over if it
-// has too many.
+// admit adds a task. Above a limit it replaces the client's oldest finished task.
 func (s *Store) admit(t *Task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +125,7 @@ func (s *Store) admit(t *Task) bool {
 	return true
 }
 
-// keep holds a task whose work is over until it expires.
+// keep keeps a finished task until it expires.
 func (s *Store) keep(t *Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +135,7 @@ func (s *Store) keep(t *Task) {
 	t.expiry = time.AfterFunc(s.options.TTL, func() { s.forget(func(other *Task) bool { return other == t }) })
 }
 
-// find gives a client's task, nil if it has none of this id.
+// find returns a client's task, nil if it has none with this id.
 func (s *Store) find(client, id string) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +156,7 @@ func (s *Store) forget(which func(*Task) bool) {
 	}
 }
 
-// drop is called with the lock held.
+// drop cancels and removes a task. The caller holds mu.
 func (s *Store) drop(t *Task) {
 	t.cancel()
 	if t.expiry != nil {

@@ -12,43 +12,41 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ErrNotAsked is what Ask returns where the client cannot be asked: within a
-// call that became no task.
-var ErrNotAsked = errors.New("the client takes no tasks, and so cannot be asked")
+// ErrNotAsked means that the client cannot be asked, in a call that became no task.
+var ErrNotAsked = errors.New("cannot ask a client that does not support tasks")
 
-// Task is what work sees of its task. All its methods may be called from any
-// goroutine.
+// Task is the task as its work sees it. Its methods are safe for concurrent use.
 type Task struct {
 	store  *Store // nil: the work is done within the call
 	id     string
 	client string
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	state   string
-	message string
-	created time.Time
-	changed time.Time
-	ended   time.Time // zero: the work goes on
-	asked   map[string]bool
-	pending map[string]*question
-	result  json.RawMessage
-	fault   *jsonrpc.Error
-	expiry  *time.Timer
-	heard   map[*subscription]bool // who listens
+	mu        sync.Mutex
+	state     string
+	message   string
+	created   time.Time
+	changed   time.Time
+	ended     time.Time // zero: running
+	asked     map[string]bool
+	pending   map[string]*question
+	result    json.RawMessage
+	fault     *jsonrpc.Error
+	expiry    *time.Timer
+	followers map[*subscription]bool // subscriptions to the task
 }
 
-// question is one thing that the client was asked.
+// question is one question to the client.
 type question struct {
 	what   *mcp.ElicitParams
 	answer *mcp.ElicitResult
 	done   chan struct{}
 }
 
-// ID is the task's id, "" if the work is done within the call.
+// ID returns the task's id, "" if the work is done within the call.
 func (t *Task) ID() string { return t.id }
 
-// Say sets the sentence that clients show beside the state of the task.
+// Say sets the status message of the task.
 func (t *Task) Say(message string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,10 +57,9 @@ func (t *Task) Say(message string) {
 	t.touch()
 }
 
-// Ask has the client ask its user, and returns when everything is answered. A
-// key may be used once in the life of a task. It fails when ctx ends, when the client has
-// not answered within Options.Patience (context.DeadlineExceeded), and with
-// ErrNotAsked.
+// Ask sends questions to the client's user and returns when all are answered. Each key
+// may be used once in a task. Ask fails when ctx ends, after Options.Patience without
+// an answer (context.DeadlineExceeded), and with ErrNotAsked.
 func (t *Task) Ask(ctx context.Context, requests map[string]*mcp.ElicitParams) (map[string]*mcp.ElicitResult, error) {
 	if t.store == nil {
 		return nil, ErrNotAsked
@@ -103,7 +100,7 @@ func (t *Task) put(requests map[string]*mcp.ElicitParams) (map[string]*question,
 	return questions, nil
 }
 
-// withdraw takes back what was not answered.
+// withdraw removes unanswered questions.
 func (t *Task) withdraw(questions map[string]*question) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,8 +110,8 @@ func (t *Task) withdraw(questions map[string]*question) {
 	t.settle()
 }
 
-// answer takes the client's responses; those to nothing that is asked are
-// ignored. None is taken if one of them is not what was asked for.
+// answer takes the client's responses and ignores those without a question. If one is
+// invalid, it takes none.
 func (t *Task) answer(responses map[string]json.RawMessage) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +122,7 @@ func (t *Task) answer(responses map[string]json.RawMessage) error {
 		}
 		r := new(mcp.ElicitResult)
 		if json.Unmarshal(text, r) != nil || r.Action == "" {
-			return refusal(jsonrpc.CodeInvalidParams, fmt.Sprintf("the response %q is no answer to a question", key))
+			return refusal(jsonrpc.CodeInvalidParams, fmt.Sprintf("the response %q does not answer a question", key))
 		}
 		taken[key] = r
 	}
@@ -139,7 +136,7 @@ func (t *Task) answer(responses map[string]json.RawMessage) error {
 	return nil
 }
 
-// settle follows the questions: with one open, the task waits for input.
+// settle updates the state: with an open question, the task waits for input.
 func (t *Task) settle() {
 	next := working
 	if len(t.pending) > 0 {
@@ -151,34 +148,34 @@ func (t *Task) settle() {
 	}
 }
 
-// touch is called with the lock held.
+// touch records a change. The caller holds mu.
 func (t *Task) touch() {
 	t.changed = time.Now()
-	for sub := range t.heard {
+	for sub := range t.followers {
 		sub.mark(t)
 	}
 }
 
-// follow lets a subscription hear of the task, the first time at once.
+// follow subscribes to the task and marks it at once.
 func (t *Task) follow(sub *subscription) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard[sub] = true
+	t.followers[sub] = true
 	sub.mark(t)
 }
 
 func (t *Task) unfollow(sub *subscription) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.heard, sub)
+	delete(t.followers, sub)
 }
 
-// end writes down how the work ended.
+// end records how the work ended.
 func (t *Task) end(result *mcp.CallToolResult, err error, asked bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.touch()
-	t.ended, t.pending, t.message = time.Now(), nil, "" // what it said of its work is over, too
+	t.ended, t.pending, t.message = time.Now(), nil, "" // the message described running work
 	t.fault = protocolError(err)
 	switch {
 	case asked && errors.Is(err, context.Canceled):
@@ -189,7 +186,7 @@ func (t *Task) end(result *mcp.CallToolResult, err error, asked bool) {
 		if t.result, err = inlined(resultOf(result, err)); err == nil {
 			return
 		}
-		t.fault = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the result cannot be written as JSON: " + err.Error()}
+		t.fault = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "cannot encode the result as JSON: " + err.Error()}
 	}
 	t.state, t.message = failed, t.fault.Message
 }
@@ -200,7 +197,7 @@ func (t *Task) over() bool {
 	return !t.ended.IsZero()
 }
 
-// seed is the task for the answer to tools/call.
+// seed returns the task for the reply to tools/call.
 func (t *Task) seed() *seed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -209,7 +206,7 @@ func (t *Task) seed() *seed {
 	return &s
 }
 
-// detail is the task for tasks/get.
+// detail returns the task for tasks/get.
 func (t *Task) detail() *detail {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,8 +17,8 @@ const (
 	cancelled     = "cancelled"
 )
 
-// seed is a task as the answer to tools/call. Times are in UTC; durations are
-// whole milliseconds.
+// seed is a task in the reply to tools/call. Times are in UTC, durations in whole
+// milliseconds.
 type seed struct {
 	mcp.ResultBase
 	ResultType    string `json:"resultType"`
@@ -27,11 +27,11 @@ type seed struct {
 	StatusMessage string `json:"statusMessage,omitempty"`
 	CreatedAt     string `json:"createdAt"`
 	LastUpdatedAt string `json:"lastUpdatedAt"`
-	TTL           *int64 `json:"ttlMs"` // from createdAt; null while the work goes on
+	TTL           *int64 `json:"ttlMs"` // from createdAt; null while the task runs
 	Poll          int64  `json:"pollIntervalMs"`
 }
 
-// detail is a task as the answer to tasks/get, with what its state brings.
+// detail is a task in the reply to tasks/get, with the fields of its state.
 type detail struct {
 	seed
 	Result        json.RawMessage     `json:"result,omitempty"`
@@ -39,7 +39,7 @@ type detail struct {
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitempty"`
 }
 
-// ack is the answer to tasks/update and tasks/cancel.
+// ack is the reply to tasks/update and tasks/cancel.
 type ack struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
@@ -47,21 +47,21 @@ type ack struct {
 
 func acknowledged() *ack { return &ack{ResultType: "complete"} }
 
-// about is the parameters of tasks/get and tasks/cancel.
+// about has the parameters of tasks/get and tasks/cancel.
 type about struct {
 	mcp.ParamsBase
 	TaskID string `json:"taskId"`
 }
 
-// update is the parameters of tasks/update. A response to nothing that was asked
-// may be anything.
+// update has the parameters of tasks/update. A response without a question may have any
+// form.
 type update struct {
 	mcp.ParamsBase
 	TaskID         string                     `json:"taskId"`
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// inlined is a result as tools/call would have answered it.
+// inlined returns a result in the form of a tools/call reply.
 func inlined(result *mcp.CallToolResult) (json.RawMessage, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
@@ -77,21 +77,21 @@ func inlined(result *mcp.CallToolResult) (json.RawMessage, error) {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// refusal is a protocol error.
+// refusal returns a protocol error.
 func refusal(code int64, message string) error {
 	return &jsonrpc.Error{Code: code, Message: message}
 }
 
 func unknownTask() error {
-	return refusal(jsonrpc.CodeInvalidParams, "there is no such task, or no longer")
+	return refusal(jsonrpc.CodeInvalidParams, "unknown task; it may have expired")
 }
 
-// notNamed refuses a request whose headers name another task than its body.
+// notNamed returns the error for headers that name another task than the body.
 func notNamed() error {
 	return refusal(mcp.CodeHeaderMismatch, "the header Mcp-Name is not the taskId of the request")
 }
 
-// notOffered refuses a client that did not declare the extension.
+// notOffered returns the error for a client that did not declare the extension.
 func notOffered() error {
 	return &jsonrpc.Error{
 		Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not declared the extension " + Extension,

@@ -12,20 +12,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Extension is the name under which clients and servers declare tasks.
+// Extension is the name of the extension in capabilities.
 const Extension = "io.modelcontextprotocol/tasks"
 
-// firstRevision is the first one in which a call can be answered with a task.
+// firstRevision is the first revision in which a task can answer a call.
 const firstRevision = "2026-07-28"
 
-// Work is what is still to be done for a call. Its context keeps the values of
-// the call's, and ends when the client cancels the task, when Store.End or
-// Store.Close forgets it, or with the call where there is no task.
+// Work is the work left for a call. Its context keeps the values of the call's. It ends
+// when the client cancels the task, when the store forgets it, or with a call without a
+// task.
 //
-// What it returns ends the task: a result completes it, with IsError too; an
-// error that is a *jsonrpc.Error makes it fail, as a panic does; the error of
-// its cancelled context makes it cancelled; any other error is a result with
-// IsError, as it is for the SDK's tools.
+// The return of Work ends the task. A result completes it, also with IsError. A
+// *jsonrpc.Error or a panic makes it fail, the error of its canceled context makes it
+// cancelled. Any other error is a result with IsError, as for the SDK's tools.
 type Work func(ctx context.Context, t *Task) (*mcp.CallToolResult, error)
 
 // later carries work from a tool's handler to the middleware.
@@ -34,21 +33,21 @@ type later struct {
 	only bool
 }
 
-func (*later) Error() string { return "the answer is a task, and no task store serves this server" }
+func (*later) Error() string { return "a tool returned a task to a server without a task store" }
 
-// Later is what the handler of a tool returns in place of a result when there is
-// work left. The work begins when the handler has returned.
+// Later returns an error that stands for work left, in place of a result. The work
+// starts when the handler has returned.
 func Later(w Work) error { return &later{work: w} }
 
-// Only is Later for work that cannot be done within a call: a client that did
-// not offer the extension is refused with -32021, and the work does not begin.
+// Only is like Later, for work that needs a task. A client without the extension is
+// refused with -32021, and the work does not start.
 func Only(w Work) error { return &later{work: w, only: true} }
 
-// Offered reports whether the client takes a task as the answer to this call.
-// A tool need not ask, if its work may be done within a call as well.
+// Offered reports whether the client accepts a task for this call. A tool need not
+// check if its work can also be done within the call.
 func Offered(call *mcp.CallToolRequest) bool {
 	version := call.ProtocolVersion()
-	if can, ok := call.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); ok { // which the SDK would decode for each who asks
+	if can, ok := call.Params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); ok { // cheaper than the SDK, which decodes it for each caller
 		extensions, _ := can["extensions"].(map[string]any)
 		_, ok = extensions[Extension]
 		return ok && version >= firstRevision
@@ -64,8 +63,8 @@ func offered(version string, can *mcp.ClientCapabilities) bool {
 	return ok
 }
 
-// unpack finds the work in what a handler returned: the SDK passes the error of
-// an untyped handler on, and puts that of a typed one into a result.
+// unpack returns the work in what a handler returned. The SDK passes on the error of an
+// untyped handler and puts that of a typed one into a result.
 func unpack(result mcp.Result, err error) *later {
 	var l *later
 	if called, ok := result.(*mcp.CallToolResult); ok && called != nil && err == nil {
@@ -90,8 +89,8 @@ func (l *later) within(ctx context.Context, r *mcp.CallToolRequest, log *slog.Lo
 	return complete(result)
 }
 
-// complete marks a result as the last word. The SDK does it for what handlers
-// return, in a field that it lets nobody else write, but reads from JSON.
+// complete marks a result as final. The SDK does so for results of handlers, in a field
+// that only it and JSON can set.
 func complete(result *mcp.CallToolResult) (*mcp.CallToolResult, error) {
 	var marked mcp.CallToolResult
 	if err := json.Unmarshal([]byte(`{"resultType":"complete","content":[]}`), &marked); err != nil {
@@ -101,7 +100,7 @@ func complete(result *mcp.CallToolResult) (*mcp.CallToolResult, error) {
 	return &marked, nil
 }
 
-// do turns a panic into a protocol error.
+// do calls the work and turns a panic into a protocol error.
 func (l *later) do(ctx context.Context, t *Task, log *slog.Logger) (result *mcp.CallToolResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -129,7 +128,7 @@ func resultOf(result *mcp.CallToolResult, err error) *mcp.CallToolResult {
 		result = new(mcp.CallToolResult)
 	}
 	if result.Content == nil {
-		result.Content = []mcp.Content{} // a list, and never null
+		result.Content = []mcp.Content{} // an empty list instead of null
 	}
 	return result
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// callsKey is where the requests of a session find the life of its calls.
+// callsKey is the context key of the life of a session's calls.
 type callsKey struct{}
 
-// EndCalls is a receiving middleware: a call ends with its session, however
-// that ends. Without it a call outlives the session that nobody can ask any
-// more, and whoever ends the session waits for it. Where there are no sessions
-// a call ends with its request, which needs no help.
+// EndCalls is a receiving middleware that ends a call with its session. Otherwise the
+// call would outlive its client, and whatever ends the session would wait for it.
+// Without sessions a call ends with its request.
 func EndCalls(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		calls, ok := ctx.Value(callsKey{}).(context.Context)

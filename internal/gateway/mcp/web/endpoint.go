@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// DefaultMaxSessions is far more than the agents of one user; a client that
-	// forgets to end its sessions is refused before it is felt.
+	// DefaultMaxSessions is far above the agents of one user. It stops a client that
+	// does not end its sessions.
 	DefaultMaxSessions = 256
-	// DefaultIdleSession outlasts a pause for lunch: few clients begin a new
-	// session by themselves when theirs is gone.
+	// DefaultIdleSession is longer than a lunch break: few clients start a new session
+	// by themselves when theirs has ended.
 	DefaultIdleSession = 4 * time.Hour
-	// DefaultMaxBody holds the longest command with room to spare.
+	// DefaultMaxBody is above the size of the longest command.
 	DefaultMaxBody = 4 << 20
-	// DefaultMaxReplay is what all sessions together keep of what they said, for
-	// clients that come back for it.
+	// DefaultMaxReplay bounds the messages that all sessions keep for clients that
+	// reconnect.
 	DefaultMaxReplay = 8 << 20
 )
 
-// Options bound what clients may hold. Zero means the default of the same name.
+// Options bound what clients may use. Zero means the default of the same name.
 type Options struct {
-	MaxSessions int           // sessions at once, of revisions that have them
-	IdleSession time.Duration // how long one may be without any request open
+	MaxSessions int           // concurrent sessions, of revisions that have them
+	IdleSession time.Duration // duration without an open request after which a session ends
 	MaxBody     int64         // of one request, in bytes
 	MaxReplay   int           // kept messages of all sessions, in bytes
-	Log         *slog.Logger  // nil: nothing is logged
+	Log         *slog.Logger  // nil: discarded
 }
 
-// Endpoint is an http.Handler for one address at which MCP is spoken.
+// Endpoint is an http.Handler that serves MCP at one address.
 type Endpoint struct {
 	server    func(*http.Request) *mcp.Server
 	options   Options
@@ -44,11 +44,11 @@ type Endpoint struct {
 	shut      context.CancelFunc
 }
 
-// Handler serves the servers that server gives: it is asked once for each new
-// session and once for each request of a revision without sessions, and may
-// give the same server each time. Nil refuses the request with status 400.
+// Handler serves the servers that server returns. It calls server once for each new
+// session and once for each request of a revision without sessions. server may return
+// the same one each time; nil refuses the request with status 400.
 //
-// The caller ends all with Close.
+// The caller ends everything with Close.
 func Handler(server func(*http.Request) *mcp.Server, o Options) *Endpoint {
 	o.MaxSessions = cmp.Or(o.MaxSessions, DefaultMaxSessions)
 	o.IdleSession = cmp.Or(o.IdleSession, DefaultIdleSession)
@@ -69,14 +69,14 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) *Endpoint {
 	return e
 }
 
-// Close ends every session, hangs up on every request that is under way, and
-// refuses further sessions. It waits for no call.
+// Close ends every session, cancels every pending request and refuses new sessions. It
+// does not wait for calls.
 func (e *Endpoint) Close() {
 	e.shut()
 	e.sessions.close()
 }
 
-// ServeHTTP sends a request to the revision that it speaks.
+// ServeHTTP passes a request to the handler of its revision.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -84,7 +84,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, e.options.MaxBody)
 
-	said, err := look(r)
+	said, err := inspect(r)
 	switch {
 	case err != nil:
 		refuseBody(w, err)
@@ -104,11 +104,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type statelessKey struct{}
 
-// Stateless says, to whoever is asked for the server of a request, whether it is of a
-// revision without sessions.
+// Stateless reports whether a request is of a revision without sessions.
 func Stateless(r *http.Request) bool { return r.Context().Value(statelessKey{}) != nil }
 
-// The SDK asks for the server of a request several times; it is chosen once.
+// chosenKey is the context key of the server of a request. The SDK asks for that
+// several times.
 type chosenKey struct{}
 
 func choose(r *http.Request, s *mcp.Server) *http.Request {

@@ -15,30 +15,30 @@ import (
 // firstStateless is the first revision in which each request stands alone.
 const firstStateless = "2026-07-28"
 
-// said is what of a request tells which revision it speaks.
-type said struct {
+// requestRevision is the part of a request that decides its revision.
+type requestRevision struct {
 	post    bool
-	version string // of the header, or of the body
+	version string // from the header or the body
 	session string
 	method  string
 	id      json.RawMessage
-	inexact json.RawMessage // an id that could not be answered
+	inexact json.RawMessage // an id that a response could not repeat
 }
 
-// stateless reports whether the request is of a revision without sessions. The
-// dates of revisions sort as text.
-func (s said) stateless() bool {
+// stateless reports whether the request is of a revision without sessions. The dates of
+// revisions sort as text.
+func (s requestRevision) stateless() bool {
 	return s.version >= firstStateless || s.post && s.session == "" && s.method == "server/discover"
 }
 
-// opens reports whether the request may begin a session. The SDK makes one for
-// any message without a session, and ends it when it was no initialize.
-func (s said) opens() bool { return s.post && s.session == "" }
+// opens reports whether the request may start a session. The SDK makes one for any
+// message without a session and ends it unless the message is initialize.
+func (s requestRevision) opens() bool { return s.post && s.session == "" }
 
-// look reads what the request says, and puts its body back. The revision is looked for
-// there if neither a session nor a header tells it.
-func look(r *http.Request) (said, error) {
-	s := said{
+// inspect reads the revision of a request and restores its body. It looks for the
+// revision in the body if neither a session nor a header names it.
+func inspect(r *http.Request) (requestRevision, error) {
+	s := requestRevision{
 		post:    r.Method == http.MethodPost,
 		version: r.Header.Get("Mcp-Protocol-Version"),
 		session: r.Header.Get("Mcp-Session-Id"),
@@ -62,7 +62,7 @@ func look(r *http.Request) (said, error) {
 		}
 	}
 	if json.Unmarshal(body, &m) != nil {
-		return s, nil // the SDK says what is wrong with it
+		return s, nil // the SDK reports what is wrong with it
 	}
 	s.id, s.method = m.ID, m.Method
 	if version, ok := m.Params.Meta[mcp.MetaKeyProtocolVersion].(string); ok && s.version == "" {
@@ -71,15 +71,15 @@ func look(r *http.Request) (said, error) {
 	return s, nil
 }
 
-// inexact is the first id in a body that a response would not have as it was, nil if
-// there is none.
+// inexact returns the first id in a body that a response would change, nil if there is
+// none.
 func inexact(body []byte) json.RawMessage {
 	type head struct {
 		ID json.RawMessage `json:"id"`
 	}
 	all := make([]head, 1)
 	if json.Unmarshal(body, &all[0]) != nil && json.Unmarshal(body, &all) != nil {
-		return nil // the SDK says what is wrong with it
+		return nil // the SDK reports what is wrong with it
 	}
 	for _, m := range all {
 		if !Exact(m.ID) {
@@ -89,8 +89,8 @@ func inexact(body []byte) json.RawMessage {
 	return nil
 }
 
-// Exact says whether the id of a message comes back as it was: the SDK keeps a number as
-// a float, then as an integer.
+// Exact reports whether a response repeats an id unchanged: the SDK keeps a number as a
+// float, then as an integer.
 func Exact(id json.RawMessage) bool {
 	if len(id) == 0 || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
 		return true
@@ -100,9 +100,9 @@ func Exact(id json.RawMessage) bool {
 	return err == nil && n >= -exact && n <= exact
 }
 
-// Inexact says what is wrong with an id that is not exact.
+// Inexact returns the error for an id that is not exact.
 func Inexact(id json.RawMessage) string {
-	return fmt.Sprintf("the id %s is no whole number of at most 2^53, and would not come back as it was; take one, or a string", id)
+	return fmt.Sprintf("the id %s would not come back unchanged; use a whole number of at most 2^53 or a string", id)
 }
 
 // refuseBody answers a request whose body could not be read.
@@ -112,7 +112,7 @@ func refuseBody(w http.ResponseWriter, err error) {
 		http.Error(w, fmt.Sprintf("the body has more than %d bytes", big.Limit), http.StatusRequestEntityTooLarge)
 		return
 	}
-	http.Error(w, "the body could not be read", http.StatusBadRequest)
+	http.Error(w, "cannot read the body", http.StatusBadRequest)
 }
 
 // refuse answers a message with a JSON-RPC error.
@@ -129,10 +129,10 @@ func refuse(w http.ResponseWriter, status int, code int64, id json.RawMessage, m
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // nobody to tell
+	_, _ = w.Write(body) // fails only if the client has left
 }
 
-// Codes of JSON-RPC: what is no request, and the first one that it leaves to servers.
+// Codes of JSON-RPC: an invalid request, and the first code for servers.
 const (
 	codeInvalid = -32600
 	codeRefused = -32000

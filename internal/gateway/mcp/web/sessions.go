@@ -9,28 +9,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessions counts the sessions of the revisions that have them, and ends those
-// that nobody uses. The SDK's own timeout does not know that a client listens,
-// and would end its session.
+// sessions counts the sessions of revisions that have them and ends idle ones. The
+// SDK's own timeout would end the session of a client that listens.
 type sessions struct {
 	max  int
 	idle time.Duration
 
 	mu      sync.Mutex
 	closed  bool
-	opening int // requests that may turn out to begin a session
+	opening int // requests that may start a session
 	open    map[string]*session
 }
 
 type session struct {
 	server *mcp.Server
 	life   *mcp.ServerSession
-	calls  context.CancelFunc // ends what EndCalls watches
+	calls  context.CancelFunc // ends the calls that EndCalls watches
 	timer  *time.Timer        // runs while no request is open
-	busy   int                // requests that are open, streams included
+	busy   int                // open requests, including streams
 }
 
-// end does not wait for the calls that are under way, as Close of the SDK does.
+// end ends a session without waiting for its calls, as Close of the SDK does.
 func (s *session) end() {
 	s.calls()
 	go func() { _ = s.life.Close() }()
@@ -40,9 +39,8 @@ func newSessions(limit int, idle time.Duration) *sessions {
 	return &sessions{max: limit, idle: idle, open: map[string]*session{}}
 }
 
-// begin hands on a message that has no session, and remembers the session that
-// it began.
-func (s *sessions) begin(w http.ResponseWriter, r *http.Request, said said, server func(*http.Request) *mcp.Server, next http.Handler) {
+// begin passes on a message without a session and records the session that it starts.
+func (s *sessions) begin(w http.ResponseWriter, r *http.Request, said requestRevision, server func(*http.Request) *mcp.Server, next http.Handler) {
 	if !s.reserve() {
 		w.Header().Set("Retry-After", "60")
 		refuse(w, http.StatusServiceUnavailable, codeRefused, said.id, "too many sessions are open: end one with DELETE, then try again")
@@ -58,8 +56,8 @@ func (s *sessions) begin(w http.ResponseWriter, r *http.Request, said said, serv
 	next.ServeHTTP(answer, choose(r, its))
 }
 
-// answer does something before a client can read its first byte: the next
-// request of a session may come before the one that began it is done.
+// answer calls before ahead of the first byte of a reply: a client may send the next
+// request of the session at once.
 type answer struct {
 	http.ResponseWriter
 	before func()
@@ -87,7 +85,7 @@ func (s *sessions) reserve() bool {
 	return true
 }
 
-// began turns a reservation into a session, if there is one of this id.
+// began turns a reservation into a session if one with this id exists.
 func (s *sessions) began(server *mcp.Server, id string, end context.CancelFunc) {
 	life := find(server, id)
 	s.mu.Lock()
@@ -95,7 +93,7 @@ func (s *sessions) began(server *mcp.Server, id string, end context.CancelFunc) 
 	s.opening--
 	if life == nil {
 		end()
-		return // it was no initialize, or it is over already
+		return // not an initialize request, or the session has ended
 	}
 	it := &session{server: server, life: life, calls: end}
 	if s.closed {
@@ -119,9 +117,9 @@ func find(server *mcp.Server, id string) *mcp.ServerSession {
 	return nil
 }
 
-// watch gives the place of a session back when it is over.
+// watch frees the place of a session when it has ended.
 func (s *sessions) watch(id string, life *mcp.ServerSession) {
-	_ = life.Wait() // how it ended is nobody's business
+	_ = life.Wait() // the reason does not matter
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if it := s.open[id]; it != nil {
@@ -131,7 +129,7 @@ func (s *sessions) watch(id string, life *mcp.ServerSession) {
 	}
 }
 
-// serve hands on a request of a session, which is not idle meanwhile.
+// serve passes on a request of a session, which is not idle meanwhile.
 func (s *sessions) serve(w http.ResponseWriter, r *http.Request, id string, next http.Handler) {
 	defer s.leave(id)
 	next.ServeHTTP(w, choose(r, s.enter(id, r.Method == http.MethodDelete)))
@@ -142,7 +140,7 @@ func (s *sessions) enter(id string, last bool) *mcp.Server {
 	defer s.mu.Unlock()
 	it := s.open[id]
 	if it == nil {
-		return nil // the SDK knows it, or says that it does not
+		return nil // the SDK knows it or refuses it
 	}
 	if last {
 		it.calls() // the SDK waits for them
@@ -165,7 +163,7 @@ func (s *sessions) leave(id string) {
 	}
 }
 
-// expire ends a session, unless a request came just now.
+// expire ends a session, unless a request has just arrived.
 func (s *sessions) expire(id string) {
 	s.mu.Lock()
 	it := s.open[id]
@@ -175,7 +173,7 @@ func (s *sessions) expire(id string) {
 	}
 }
 
-// close ends all sessions, and lets no other begin.
+// close ends all sessions and refuses new ones.
 func (s *sessions) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
