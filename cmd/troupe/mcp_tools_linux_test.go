@@ -62,7 +62,7 @@ func TestMCPPromotesItsOwn(t *testing.T) {
 		begun()
 		promoted := tell[core.RunResult](a, "promote", params{"job_id": "server"})
 		require.True(t, promoted.Running)
-		require.Contains(t, promoted.Note, "goes on in the background; its end will be told")
+		require.Contains(t, promoted.Note, "goes on in the background; a later result reports its end")
 		r := <-answer
 		require.NoError(t, r.err)
 		require.True(t, r.Running && r.Background)

@@ -156,7 +156,7 @@ func TestAClientHasFewCallsAtATime(t *testing.T) {
 		synctest.Wait()
 		before := time.Now()
 		text := run()
-		require.Contains(t, text, "32 calls of this client are at work, which is all that may be (busy, calls)")
+		require.Contains(t, text, "limit of 32 calls at a time reached (busy, calls)")
 		require.Contains(t, text, "wait for one of them, or run commands in the background")
 		require.Zero(t, time.Since(before))
 		calls.Wait()

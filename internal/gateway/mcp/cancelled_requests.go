@@ -7,22 +7,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// What a client says, and cancels.
+// Methods that decide whether a request is cancelled.
 const (
-	initialize = "initialize" // which cannot be cancelled
+	initialize = "initialize" // cannot be cancelled
 	cancelled  = "notifications/cancelled"
 )
 
-// pendingRequests are the requests that have no response yet. One that its client has cancelled
-// gets none: he has forgotten its id, or has given it to another.
+// pendingRequests are the requests without a response. A request that its client has
+// cancelled gets none: the client may have reused its id.
 type pendingRequests struct {
 	mu   sync.Mutex
-	open map[jsonrpc.ID]bool // false: it was cancelled
+	open map[jsonrpc.ID]bool // false: cancelled
 }
 
-// hears takes notice of a message of the client, and reports whether it can be answered:
-// a request cannot whose id another one has that is under way, cancelled or not.
-func (o *pendingRequests) hears(m jsonrpc.Message) bool {
+// accept records a message of the client and reports whether it can be answered. A
+// request cannot if another one with its id is pending, cancelled or not.
+func (o *pendingRequests) accept(m jsonrpc.Message) bool {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok || r.Method == initialize {
 		return true
@@ -51,8 +51,8 @@ func (o *pendingRequests) hears(m jsonrpc.Message) bool {
 	return true
 }
 
-// sends reports whether a message is sent to the client: any but the response to a
-// request that was cancelled.
+// sends reports whether a message goes to the client: any message except the response
+// to a cancelled request.
 func (o *pendingRequests) sends(m jsonrpc.Message) bool {
 	r, ok := m.(*jsonrpc.Response)
 	if !ok {

@@ -14,28 +14,28 @@ import (
 	"troupe/messages"
 )
 
-// client is one client: an MCP server of its own, since what that lists is the
-// client's, and a scope.
+// client is one client with a scope of its own. It has an MCP server of its own,
+// because that server lists the client's resources.
 type client struct {
 	*Server
 	sdk        *sdk.Server
-	calls      chan struct{}   // a place for each tool at work
+	calls      chan struct{}   // one entry for each running tool
 	ctx        context.Context //nolint:containedctx // of all its calls
 	end        context.CancelFunc
 	tasks      *tasks.Store
-	parameters map[string]*parameters // by the name of their tool
+	parameters map[string]*parameters // by tool name
 
 	mu               sync.Mutex
-	name             string // the last of its scope; "": it has done nothing yet
+	name             string // last name of its scope; "": the client has made no call yet
 	scope            messages.ScopePath
-	watched          bool                         // its session, for its end
-	backgroundJobs   map[messages.UID]*trackedJob // jobs of whose end it was not told
-	newSubscriptions []string                     // subscribed to just now
-	pending          []core.Notice                // ends that it was not told of
-	flights          map[messages.UID]*activeRun  // runs whose call has asked for something
-	listed           map[messages.JobID][]string  // resources, by job
-	order            []messages.JobID             // of those, the first one first
-	dialect          *dialectSession              // its session in a dialect; nil: none yet, or the core's
+	watched          bool                         // its end is watched through its session
+	backgroundJobs   map[messages.UID]*trackedJob // jobs whose end was not reported
+	newSubscriptions []string                     // URIs of the request at hand
+	pending          []core.Notice                // ends to report with the next result
+	flights          map[messages.UID]*activeRun  // runs whose call has asked for input
+	listed           map[messages.JobID][]string  // resources by job
+	order            []messages.JobID             // of the jobs in listed, oldest first
+	dialect          *dialectSession              // nil: not opened yet, or the core tools
 	left             sync.Once
 }
 
@@ -44,10 +44,10 @@ func (s *Server) newClient() *client {
 		Server: s, calls: make(chan struct{}, maxCalls), backgroundJobs: map[messages.UID]*trackedJob{},
 		flights: map[messages.UID]*activeRun{}, listed: map[messages.JobID][]string{}, parameters: map[string]*parameters{},
 	}
-	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's: that would hold what no request comes to again
+	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's: a canceled context would still be referenced
 	c.sdk = sdk.NewServer(s.describe(), &sdk.ServerOptions{
 		Instructions: s.instructions(), Capabilities: &sdk.ServerCapabilities{},
-		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // of each client what is its own
+		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // each client sees its own
 		SubscribeHandler:   c.subscribed,
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		CompletionHandler:  c.complete,
@@ -55,10 +55,10 @@ func (s *Server) newClient() *client {
 	c.sdk.AddReceivingMiddleware(c.explainRefusal)
 	c.tasks = tasks.New(tasks.Options{Max: maxTasks, PerClient: maxTasks, Live: maxLive, Log: s.log})
 	if err := c.tasks.Serve(c.sdk); err != nil {
-		panic("the extension of tasks cannot be served: " + err.Error()) // its methods are there twice
+		panic("cannot serve the extension of tasks: " + err.Error()) // only if a method is registered twice
 	}
-	c.sdk.AddSendingMiddleware(c.behindAck)
-	c.sdk.AddReceivingMiddleware(c.behindReply, c.watch, web.EndCalls)
+	c.sdk.AddSendingMiddleware(c.afterAck)
+	c.sdk.AddReceivingMiddleware(c.afterReply, c.watch, web.EndCalls)
 	if s.options.Dialect != nil {
 		c.addDialect(s.options.Dialect)
 	} else {
@@ -68,8 +68,8 @@ func (s *Server) newClient() *client {
 	return c
 }
 
-// watch ends the client with its session, and its calls with the client. Where there
-// are no sessions each request has one of its own, which tells nothing.
+// watch ends the client with its session, and the client's calls with it. A revision
+// without sessions has one for each request, which says nothing about the client.
 func (c *client) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -91,12 +91,12 @@ func (c *client) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// errLeft is said to a call that comes behind the end of its client: what it began then,
-// nobody would end.
+// errLeft refuses a call after the end of its client: no client would stop what it
+// starts.
 var errLeft = &messages.Error{Code: messages.ShuttingDown, Reason: "client", Message: "the session of the client has ended"}
 
-// enter opens the scope of the client with its first request that needs it; who says
-// who it is, and is asked then only.
+// enter opens the client's scope with the first request that needs it. It calls who,
+// which names the client, only then.
 func (c *client) enter(ctx context.Context, who func() *sdk.Implementation) error {
 	c.Server.mu.Lock()
 	closed := c.closed
@@ -128,7 +128,7 @@ func (c *client) enter(ctx context.Context, who func() *sdk.Implementation) erro
 	return nil
 }
 
-// plain is a name as a scope may have it.
+// plain turns a name into one that a scope may have.
 func plain(name string) string {
 	const most = 40
 	clean := strings.Map(func(r rune) rune {
@@ -147,7 +147,7 @@ func plain(name string) string {
 	return clean
 }
 
-// own finds a job of the client. Others' are not there for it.
+// own finds a job of the client. Jobs of other clients are not found.
 func (c *client) own(ctx context.Context, id string) (messages.Job, error) {
 	none := &messages.Error{
 		Code: messages.NotFound, Reason: "job", Message: "there is no job " + core.Preview(id) + " of yours",
@@ -160,7 +160,7 @@ func (c *client) own(ctx context.Context, id string) (messages.Job, error) {
 		return messages.Job{}, none
 	}
 	job, err := c.options.Host.Job(ctx, messages.JobID(id))
-	if err == nil && !c.scope.Contains(job.Scope) && job.Name == id { // another's has that name, too
+	if err == nil && !c.scope.Contains(job.Scope) && job.Name == id { // a job of another client has that name too
 		job, err = c.named(ctx, id)
 	}
 	if isCode(err, messages.NotFound) || err == nil && !c.scope.Contains(job.Scope) {
@@ -169,7 +169,7 @@ func (c *client) own(ctx context.Context, id string) (messages.Job, error) {
 	return job, err
 }
 
-// named finds the last job of the client that has a name.
+// named finds the newest job of the client with a name.
 func (c *client) named(ctx context.Context, name string) (messages.Job, error) {
 	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope, Finished: true})
 	for _, job := range slices.Backward(jobs) {

@@ -7,13 +7,13 @@ import (
 	"troupe/messages"
 )
 
-// closingHost is the host of a client's session in a dialect. When the client has left, the
-// session ends, but not its jobs: the scope ends those, which knows of jobs that a person
-// has promoted, or does not end at all (Keep). A dialect, whose own hosts take all with
-// them, would end every job by its name.
+// closingHost is the host of a client's session in a dialect. When the client leaves,
+// the session ends without its jobs. The scope stops those, except promoted ones and
+// all with Keep. A dialect whose host belongs to one client would stop every job by
+// name.
 type closingHost struct {
 	dialect.Host
-	over context.Context //nolint:containedctx // the life of the client
+	over context.Context //nolint:containedctx // the client's life
 }
 
 // Stop implements dialect.Host.
@@ -40,7 +40,7 @@ func (p *closingHost) Run(ctx context.Context, r messages.RunCommand, most int, 
 	return p.Host.Run(ctx, r, most, known)
 }
 
-// Await implements dialect.Host. It waits for no job that may live on.
+// Await implements dialect.Host. It ends with the client, for jobs that may outlive it.
 func (p *closingHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

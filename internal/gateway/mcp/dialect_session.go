@@ -12,37 +12,39 @@ import (
 	"troupe/messages"
 )
 
-// DetailsKey is where a result of a dialect's tool has its details: beside what a model
-// sees, for hosts that know the dialect.
+// DetailsKey names the details of a dialect tool's result. A model does not see them;
+// hosts that know the dialect do.
 const DetailsKey = "troupe/details"
 
-// maxTold bounds the notices that wait for the next result of a client; the oldest go.
+// maxTold bounds the notices that wait for the next result of a client. The oldest are
+// dropped.
 const maxTold = 256
 
-// Dialect are tools in place of the core's: those that another system's agents know.
+// Dialect replaces the core tools by those that another system's agents know.
 type Dialect struct {
 	Instructions string
 	// Tools are those of every client; their Call is not used.
 	Tools []dialect.Tool
-	// Open begins the session of a client, with its first call.
+	// Open opens the session of a client with its first call.
 	Open func(Place) (Session, error)
 }
 
-// Session is what one client has of a dialect.
+// Session is the state of one client in a dialect.
 type Session interface {
 	Tools() []dialect.Tool
-	// Close ends it: its files go, and what its jobs still have to tell is told to nobody.
+	// Close ends the session. Its files are removed and further notices of its jobs
+	// dropped.
 	Close(ctx context.Context) error
 }
 
 // Place is where the session of a client works.
 type Place struct {
-	Name   string // of the client, as no other has it
+	Name   string // of the client, unique
 	Scope  messages.ScopePath
 	Host   dialect.Host
 	Beside dialect.TaskGroup
-	// Tell gives the model a notice with the next result, unless dropped says by then
-	// that it has heard of it; nil: never.
+	// Tell adds a notice to the next result. Before that, dropped reports whether the
+	// model knows it already; nil: it does not.
 	Tell func(text string, dropped func() bool)
 }
 
@@ -51,8 +53,8 @@ type dialectSession struct {
 	Session
 	tools map[string]dialect.Tool
 
-	mu   sync.Mutex
-	told []notice // that no result has carried yet
+	mu      sync.Mutex
+	pending []notice // notices for the next result
 }
 
 // notice is a text for the model.
@@ -61,7 +63,7 @@ type notice struct {
 	dropped func() bool
 }
 
-// addDialect gives the server of a client the tools of the dialect.
+// addDialect adds the tools of the dialect to the server of a client.
 func (c *client) addDialect(d *Dialect) {
 	for _, t := range d.Tools {
 		tool := &sdk.Tool{
@@ -90,7 +92,7 @@ func (c *client) addDialect(d *Dialect) {
 	}
 }
 
-// speaks is the session of the client, which begins with the first call.
+// speaks returns the session of the client and opens it with the first call.
 func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Implementation) (*dialectSession, error) {
 	if err := c.enter(ctx, who); err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Impleme
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.ctx.Err() != nil: // it has left meanwhile, and nobody closes what is opened now
+	case c.ctx.Err() != nil: // the client has left meanwhile and would not close the session
 		return nil, errLeft
 	case c.dialect != nil:
 		return c.dialect, nil
@@ -121,7 +123,7 @@ func (c *client) closes(s *dialectSession) {
 	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
-		c.log.Warn("the session of a client has not ended", "scope", c.scope, "error", err)
+		c.log.Warn("cannot end the session of a client", "scope", c.scope, "error", err)
 	}
 }
 
@@ -129,17 +131,17 @@ func (c *client) closes(s *dialectSession) {
 func (s *dialectSession) tell(text string, dropped func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = append(s.told, notice{text, dropped})
-	s.told = s.told[max(0, len(s.told)-maxTold):]
+	s.pending = append(s.pending, notice{text, dropped})
+	s.pending = s.pending[max(0, len(s.pending)-maxTold):]
 }
 
-// take takes the notices.
+// take returns the notices and forgets them.
 func (s *dialectSession) take() (texts []string) {
 	s.mu.Lock()
-	told := s.told
-	s.told = nil
+	pending := s.pending
+	s.pending = nil
 	s.mu.Unlock()
-	for _, n := range told {
+	for _, n := range pending {
 		if n.dropped == nil || !n.dropped() {
 			texts = append(texts, n.text)
 		}
@@ -147,12 +149,12 @@ func (s *dialectSession) take() (texts []string) {
 	return texts
 }
 
-// call does one call. Its result is the text of the dialect and nothing else, but for
-// the notices, each a text of its own.
+// call serves one call. Its result is the text of the dialect, then each notice as a
+// text of its own.
 func (s *dialectSession) call(ctx context.Context, c *call) (*sdk.CallToolResult, error) {
 	tool, ok := s.tools[c.req.Params.Name]
 	if !ok {
-		return c.refuse(ctx, &messages.Error{Code: messages.Unsupported, Reason: "tool", Message: "there is no tool " + c.req.Params.Name + " here"}), nil
+		return c.refuse(ctx, &messages.Error{Code: messages.Unsupported, Reason: "tool", Message: "unknown tool " + c.req.Params.Name}), nil
 	}
 	in := dialect.Call{Arguments: c.req.Params.Arguments}
 	if c.req.Params.GetProgressToken() != nil {
@@ -164,7 +166,7 @@ func (s *dialectSession) call(ctx context.Context, c *call) (*sdk.CallToolResult
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil { // of the host: a model can do something about it, and sees no error of the protocol
+	if err != nil { // the host's error is a result, so that a model can react to it
 		result, _, err := c.failed(ctx, err)
 		return result, err
 	}
@@ -182,11 +184,11 @@ func (s *dialectSession) call(ctx context.Context, c *call) (*sdk.CallToolResult
 	return result, nil
 }
 
-// updateEvery is how often a call that works tells what is new.
+// updateEvery is the shortest interval between two updates of a call.
 const updateEvery = time.Second
 
-// progressTicker tells a client how its call goes: what is new every second, and that it goes on
-// at all every ten.
+// progressTicker reports the progress of a call: new output every second, otherwise a
+// sign of life every ten seconds.
 type progressTicker struct {
 	done chan struct{}
 	over chan struct{}
@@ -224,7 +226,7 @@ func (c *call) beats(ctx context.Context) *progressTicker {
 	return b
 }
 
-// update is the Update of a dialect.Call.
+// update implements Update of a dialect.Call.
 func (b *progressTicker) update(r dialect.Result) {
 	line := lastOf(r.Text)
 	if line == "" {

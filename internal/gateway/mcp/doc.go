@@ -1,13 +1,36 @@
-// Package mcp serves the Model Context Protocol: the tools of the core dialect, the
-// records and outputs of jobs as resources, and notices of their ends.
+// Package mcp serves the Model Context Protocol: the tools of the core dialect or of
+// another one, the records and outputs of jobs as resources, and notices of their ends.
 //
 //	server := mcp.New(mcp.Options{Host: host, …})
 //	err := server.Serve(ctx, stdin, stdout)        // one client, until it leaves
-//	handler := server.Handler(web.Options{…})      // many, over HTTP
-//	err = server.Close(ctx)                        // their jobs end
+//	handler, endpoint := server.Handler(web.Options{…}) // many, over HTTP
+//	server.Close()                                 // their jobs end
 //
-// Each client has a scope of its own, below that of the server: it sees and ends its
-// own jobs and no others, and they end with it, but for those that were detached or
-// that a person has promoted. A client that dies is no different from one that leaves:
-// the host ends the scope of whoever does not hold it any more.
+// Each client has a scope of its own below that of the server. It sees and stops only its
+// own jobs. They end with it, except detached and promoted ones. A client that dies
+// counts as one that leaves: the host ends a scope without a lease.
+//
+//	cancelled_requests.go  omits the response to a cancelled request
+//	client.go              one client: its SDK server, its scope, its jobs
+//	closing_host.go        the host of a dialect session; leaves its jobs to the scope
+//	dialect_session.go     calls, notices and progress of a dialect's tools
+//	elicit.go              asks the client for the input of a job
+//	host.go                the interface to the node or daemon
+//	job_events.go          receives the facts of the clients' jobs
+//	notices.go             reports the end of a background job once
+//	output.go              parts of outputs as text
+//	parameters.go          errors about parameters that a model can use
+//	progress.go            progress of a waiting call
+//	resources.go           records and outputs as resources
+//	run.go                 the tool run
+//	scope.go               the scope of a client and its lease
+//	server.go              options, limits, start and end of the server
+//	stateless_client.go    clients of revisions without sessions
+//	stdin_feed.go          writes the standard input of a job
+//	stdio_transport.go     messages over stdin and stdout
+//	subscribe.go           subscriptions to resources
+//	task.go                a run as a task
+//	tools.go               the other tools, and the result of a call
+//	wait.go                the tool wait
+//	write.go               the tool write
 package mcp

@@ -12,17 +12,17 @@ import (
 )
 
 // firstWithRounds is the first revision in which a server asks its client within the
-// result of a call, and not by a request of its own.
+// result of a call instead of by a request.
 const firstWithRounds = "2026-07-28"
 
-// answerField is the field of the form, and the name of its question.
+// answerField names the field of the form and its question.
 const answerField = "input"
 
-// maxAsked bounds the output that a question shows.
+// maxAsked bounds the output in a question, in bytes.
 const maxAsked = 1000
 
-// awaitInput tells when the job of a run waits for input, which one that has none
-// never does. The channel is closed when that will not be told.
+// awaitInput sends the job of a run when it waits for input. It closes the channel when
+// it stops watching. The channel is nil for a job without input.
 func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Job, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	waits := make(chan messages.Job, 1)
@@ -39,7 +39,7 @@ func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Jo
 			return
 		}
 		end, err := c.options.Host.Await(ctx, messages.WaitJobs{
-			Jobs: []messages.JobID{messages.JobID(f.uid)}, Condition: messages.Condition{Kind: messages.UntilInput}, // a task may last
+			Jobs: []messages.JobID{messages.JobID(f.uid)}, Condition: messages.Condition{Kind: messages.UntilInput}, // without a bound: a task may run for long
 		})
 		if err == nil && end.Satisfied && len(end.Jobs) == 1 {
 			waits <- end.Jobs[0]
@@ -48,13 +48,13 @@ func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Jo
 	return waits, cancel
 }
 
-// ask asks the client for what a job waits for. If that goes on in another call, it
-// gives what this one answers. Else the call waits on: something was written, or the
-// job was handed back.
+// elicit asks the client for the input of a job. If the call continues in another one,
+// it returns the result that ends this call. A nil result means that input was written
+// or the job was promoted, and the call waits on.
 //
-// A secret is never asked for: what is typed into a form is seen by the client, its
-// model and its log. The person is told to attach.
-func (c *call) ask(ctx context.Context, f *activeRun, job messages.Job) *sdk.CallToolResult {
+// It never asks for a secret: the client, its model and its log would see it. The person
+// is asked to attach instead.
+func (c *call) elicit(ctx context.Context, f *activeRun, job messages.Job) *sdk.CallToolResult {
 	if !c.canAsk() || job.WaitingForSecret {
 		c.handBack(ctx, f)
 		return nil
@@ -80,21 +80,21 @@ func (c *call) ask(ctx context.Context, f *activeRun, job messages.Job) *sdk.Cal
 		if !c.give(ctx, f, r) {
 			c.handBack(ctx, f)
 		}
-	case <-f.done: // its budget is spent, or it has ended without an answer
+	case <-f.done: // the foreground budget is used up, or the job has ended
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// canAsk says whether the client shows forms.
+// canAsk reports whether the client shows forms.
 func (c *call) canAsk() bool {
 	can := c.req.ClientCapabilities()
 	return can != nil && can.Elicitation != nil && (can.Elicitation.Form != nil || can.Elicitation.URL == nil)
 }
 
-// form asks for one line.
+// form returns a form for one line.
 func (c *call) form(ctx context.Context, job messages.Job) *sdk.ElicitParams {
-	page, _ := c.tail(ctx, job, maxAsked) // if it cannot be shown, the command must do
+	page, _ := c.outputTail(ctx, job, maxAsked) // without output the command must do
 	return &sdk.ElicitParams{
 		Mode: "form", Message: "The command `" + core.Preview(job.Command) + "` waits for a line of input. It has written:\n" + strings.TrimRight(page.Text, "\n"),
 		RequestedSchema: map[string]any{
@@ -104,7 +104,7 @@ func (c *call) form(ctx context.Context, job messages.Job) *sdk.ElicitParams {
 	}
 }
 
-// give writes what was answered, and reports whether there was anything.
+// give writes the answer to the job and reports whether there was one.
 func (c *call) give(ctx context.Context, f *activeRun, r *sdk.ElicitResult) bool {
 	if r == nil || r.Action != "accept" {
 		return false
@@ -113,10 +113,11 @@ func (c *call) give(ctx context.Context, f *activeRun, r *sdk.ElicitResult) bool
 	return ok && c.options.Host.Input(ctx, messages.WriteInput{Job: messages.JobID(f.uid), Data: []byte(line + "\n")}) == nil
 }
 
-// handBack lets the job go on without this call, which says that it waits for input.
+// handBack promotes the job. The result of the call then says that the job waits for
+// input.
 func (c *call) handBack(ctx context.Context, f *activeRun) {
 	if _, err := c.options.Host.Promote(ctx, messages.JobID(f.uid)); err != nil {
-		return // it has ended: the call waits for its reply
+		return // the job has ended; the call waits for its result
 	}
 	select {
 	case <-f.done:
@@ -130,11 +131,11 @@ func (c *call) handBack(ctx context.Context, f *activeRun) {
 	}
 }
 
-// parked is how long the result of a run waits for a client that was asked for input,
-// and does not come back.
+// parked bounds how long the result of a run waits for a client that was asked for
+// input.
 const parked = 10 * time.Minute
 
-// park keeps a run until its client comes back with what it was asked for.
+// park keeps a run until its client returns with the input.
 func (c *call) park(f *activeRun) {
 	c.mu.Lock()
 	c.flights[f.uid] = f
@@ -159,8 +160,7 @@ func (c *call) park(f *activeRun) {
 	})
 }
 
-// abandon lets go of a run that has its reply, which nobody comes for: its end is told
-// like any.
+// abandon drops a run whose client did not return. Its end is reported like any other.
 func (c *client) abandon(f *activeRun) {
 	f.cancel()
 	c.trackEnd(f.uid)
@@ -173,7 +173,7 @@ func (c *client) abandon(f *activeRun) {
 	}
 }
 
-// comesBack goes on with a run whose client was asked for input.
+// comesBack continues a run whose client was asked for input.
 func (c *call) comesBack(ctx context.Context, state string) (answer, error) {
 	c.mu.Lock()
 	f := c.flights[messages.UID(state)]
@@ -181,7 +181,7 @@ func (c *call) comesBack(ctx context.Context, state string) (answer, error) {
 	c.mu.Unlock()
 	if f == nil {
 		return answer{}, &messages.Error{
-			Code: messages.NotFound, Reason: "requestState", Message: "no run of yours has asked for input under that state, or it was answered already",
+			Code: messages.NotFound, Reason: "requestState", Message: "no run of yours waits for input under this requestState; it may have been answered",
 			Hint: "list with all names your jobs",
 		}
 	}

@@ -7,38 +7,37 @@ import (
 	"troupe/messages"
 )
 
-// Host is what the gateway needs of a node, here or in a daemon. Its errors are
-// *messages.Error, or those of ctx.
+// Host is the node or daemon that the gateway needs. Its errors are *messages.Error or
+// those of ctx.
 type Host interface {
 	dialect.Host
-	// For is a context in which the host is asked for one client of many: its bounds
-	// are those of that client.
+	// For returns a context for requests of one client among many. The host applies its
+	// limits to that client.
 	For(ctx context.Context, client string) context.Context
-	// Both is the end of what stdout and stderr of a job have behind a byte of each, in
-	// the order in which it arrived, at most so many bytes of it.
-	Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error)
+	// Both returns the end of a job's stdout and stderr in the order of arrival. It
+	// starts after a byte of each and has at most so many bytes.
+	Both(ctx context.Context, id messages.JobID, after [2]int64, most int) (messages.OutputPage, error)
 	OpenScope(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) error
-	// Lease opens a scope, and holds it open: when the lease breaks, because its
-	// holder has died, the scope ends with what is in it, but for jobs that were
-	// detached or that a person has promoted.
+	// Lease opens a scope and holds it. If the lease breaks because its holder has
+	// died, the scope ends. Detached and promoted jobs keep running.
 	Lease(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) (Lease, error)
-	// Leave ends a scope in the same way, and returns when nothing else is left.
+	// Leave ends a scope in the same way. It returns when only kept jobs are left.
 	Leave(ctx context.Context, path messages.ScopePath) error
 }
 
-// What a host answers, as dialects have it.
+// Results of a host, as dialects have them.
 type (
 	Text  = dialect.Text
 	Bytes = dialect.Bytes
 )
 
-// Lease is a scope that is held.
+// Lease is a held scope.
 type Lease interface {
-	// Broken is closed when it is held no more.
+	// Broken returns a channel that is closed when the lease breaks.
 	Broken() <-chan struct{}
-	// Again takes a lease that has broken, if its host is there. It never brings one
-	// back: somebody may have ended it.
+	// Again renews a broken lease if its host is back. It never reopens an ended scope:
+	// another client may have ended it.
 	Again(ctx context.Context) (Lease, error)
-	// End ends the scope, and returns when nothing is left of it but what is kept.
+	// End ends the scope. It returns when only kept jobs are left.
 	End(ctx context.Context) error
 }

@@ -7,35 +7,35 @@ import (
 	"troupe/messages"
 )
 
-// jobEvents is how a server hears of what happens to the jobs of its clients. It listens from
-// the first job on that goes on without its call, since a command whose result is its
-// end needs none; only to ends, as long as nobody has subscribed to anything.
+// jobEvents receives facts about the jobs of the server's clients. It starts with the
+// first background job: a call that waits needs no events. It receives only ends until
+// a client subscribes.
 type jobEvents struct {
-	turn sync.Mutex // held by whoever begins to listen
+	turn sync.Mutex // held while the subscription starts
 
 	mu   sync.Mutex
-	open bool // facts come
-	full bool // … of all kinds
+	open bool // facts arrive
+	full bool // facts of all kinds arrive
 	stop context.CancelFunc
 }
 
-// hears says whether facts come, and all that are wanted.
-func (e *jobEvents) hears(full bool) bool {
+// covers reports whether the wanted facts arrive: all kinds if full, else ends.
+func (e *jobEvents) covers(full bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open && (e.full || !full)
 }
 
-// listen hears from now on what happens, and asks for what has happened before: also
-// when the host had gone for so long that it was given up.
+// listen starts to receive facts and asks for earlier ends. It also restarts after the
+// host was away for too long.
 func (s *Server) listen(ctx context.Context, full bool) error {
-	e := &s.ear
-	if e.hears(full) {
+	e := &s.events
+	if e.covers(full) {
 		return nil
 	}
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	if e.hears(full) {
+	if e.covers(full) {
 		return nil
 	}
 	e.mu.Lock()
@@ -66,10 +66,10 @@ func (s *Server) listen(ctx context.Context, full bool) error {
 	return nil
 }
 
-// follow gives each fact of a job to its client, until ctx ends or the host does not
-// come back.
+// follow gives each fact of a job to its client. It returns when ctx ends or the host
+// stays away.
 func (s *Server) follow(ctx context.Context, full bool, begun chan struct{}) error {
-	e := &s.ear
+	e := &s.events
 	opened := sync.OnceFunc(func() {
 		e.mu.Lock()
 		e.open = true
@@ -77,7 +77,7 @@ func (s *Server) follow(ctx context.Context, full bool, begun chan struct{}) err
 		close(begun)
 	})
 	defer func() {
-		if ctx.Err() == nil { // nobody has taken over
+		if ctx.Err() == nil { // no later call has replaced this one
 			e.mu.Lock()
 			e.open = false
 			e.mu.Unlock()
@@ -92,13 +92,13 @@ func (s *Server) follow(ctx context.Context, full bool, begun chan struct{}) err
 			continue
 		}
 		if c := s.owner(f.Record().Scope); c != nil {
-			c.hear(f)
+			c.handle(f)
 		}
 	}
 	return nil
 }
 
-// scopes is the scope of all clients, or that of the only one.
+// scopes returns the scope of all clients, or that of the only one.
 func (s *Server) scopes() messages.ScopePath {
 	s.mu.Lock()
 	defer s.mu.Unlock()

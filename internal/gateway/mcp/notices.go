@@ -8,24 +8,24 @@ import (
 	"troupe/messages"
 )
 
-// Notices: the end of each job that the client was told goes on is told once, in the
-// result of whatever it calls next, unless that result is about this end. So every
-// client receives ends, also one that takes no notifications.
+// Notices: the end of each job that was reported as running is reported once. It comes
+// with the client's next result, unless that result shows the end itself. So a client
+// without support for notifications receives ends too.
 
-// trackedJob is a job of whose end the client was not told.
+// trackedJob is a job whose end was not reported.
 type trackedJob struct {
-	called bool         // a call waits for it, and will tell how it went
-	end    *core.Notice // heard meanwhile
+	called bool         // a call waits for the job and will report it
+	end    *core.Notice // arrived meanwhile
 }
 
-// track remembers a job before it begins: its end may be heard before its result.
+// track records a job before it starts, since its end can arrive before its result.
 func (c *client) track(uid messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.backgroundJobs[uid] = &trackedJob{called: true}
 }
 
-// trackEnd is said of a job whose call does not tell of its end: from now on any may.
+// trackEnd marks a job whose call does not report its end: any result may from now on.
 func (c *client) trackEnd(uid messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,14 +40,14 @@ func (c *client) trackEnd(uid messages.UID) {
 	}
 }
 
-// untrack drops a job that never began.
+// untrack drops a job that never started.
 func (c *client) untrack(uid messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.backgroundJobs, uid)
 }
 
-// markNotified forgets a job of whose end a result tells.
+// markNotified drops a job whose end is in a result.
 func (c *client) markNotified(job messages.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,8 @@ func (c *client) markNotified(job messages.Job) {
 	}
 }
 
-// unnotified are the jobs that the client was told go on, and of whose end it was not told.
+// unnotified returns the jobs that were reported as running and whose end was not
+// reported.
 func (c *client) unnotified() []messages.JobID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +77,7 @@ func (c *client) unnotified() []messages.JobID {
 	return ids
 }
 
-// takeNotices are the notices that are to be told now.
+// takeNotices returns the notices for a result and forgets them.
 func (c *client) takeNotices() []core.Notice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,8 +86,8 @@ func (c *client) takeNotices() []core.Notice {
 	return all
 }
 
-// hear takes a fact about a job of the client.
-func (c *client) hear(fact messages.CommandFact) {
+// handle handles a fact about a job of the client.
+func (c *client) handle(fact messages.CommandFact) {
 	job := fact.Record()
 	if _, ok := fact.(messages.CommandFinished); ok {
 		c.hasEnded(job)
@@ -94,7 +95,7 @@ func (c *client) hear(fact messages.CommandFact) {
 	c.updated(fact)
 }
 
-// hasEnded takes the end of a job.
+// hasEnded records the end of a job.
 func (c *client) hasEnded(job messages.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +110,7 @@ func (c *client) hasEnded(job messages.Job) {
 	}
 }
 
-// catchUp asks for what was missed while nobody listened.
+// catchUp asks for ends from before the subscription.
 func (c *client) catchUp(ctx context.Context) {
 	c.mu.Lock()
 	scope, going := c.scope, len(c.backgroundJobs)
@@ -129,7 +130,7 @@ func (c *client) catchUp(ctx context.Context) {
 	}
 }
 
-// coded is the error of a host as a coded one.
+// coded returns the coded error in err; another error becomes an internal one.
 func coded(err error) *messages.Error {
 	var e *messages.Error
 	if errors.As(err, &e) {

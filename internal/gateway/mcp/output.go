@@ -33,7 +33,7 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 	}
 	out := &core.RunResult{}
 	if in.From != nil {
-		out.OutputExcerpt, err = c.behind(ctx, job, stream, *in.From, v.Bytes, wait)
+		out.OutputExcerpt, err = c.outputFrom(ctx, job, stream, *in.From, v.Bytes, wait)
 	} else {
 		var page messages.OutputPage
 		page, err = c.options.Host.View(ctx, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v, Plain: true})
@@ -42,7 +42,7 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if !job.State.Ended() { // it may have, meanwhile
+	if !job.State.Ended() { // the job may have ended meanwhile
 		if job, err = c.options.Host.Job(ctx, messages.JobID(job.UID)); err != nil {
 			return answer{}, err
 		}
@@ -51,8 +51,8 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 	return answer{result: out, jobs: []messages.Job{job}}, nil
 }
 
-// streamOf is the stream of a job that a name means; none means its only one, or its
-// stdout.
+// streamOf returns the stream of a job with a name. Without a name it returns the only
+// stream, or stdout.
 func streamOf(job messages.Job, name string) (messages.Stream, error) {
 	var have []string
 	for _, o := range job.Output {
@@ -62,15 +62,14 @@ func streamOf(job messages.Job, name string) (messages.Stream, error) {
 		}
 	}
 	if len(have) == 0 {
-		return 0, &messages.Error{Code: messages.OutputUnavailable, Message: "job " + string(job.ID) + " has no output", Hint: "it may not have begun yet, or never did"}
+		return 0, &messages.Error{Code: messages.OutputUnavailable, Message: "job " + string(job.ID) + " has no output", Hint: "it may not have started yet, or never did"}
 	}
 	return 0, messages.Invalid("stream", "job "+string(job.ID)+" has no stream "+core.Preview(name)+"; it has "+strings.Join(have, " and "))
 }
 
-// tail is the end of what a job has written, at most so many bytes of it: nothing, if
-// there is nothing. Of two streams both are shown, in the order in which they arrived,
-// and what is shown has no place in either.
-func (c *client) tail(ctx context.Context, job messages.Job, most int) (page messages.OutputPage, err error) {
+// outputTail returns the end of a job's output, at most most bytes. It is empty if
+// there is none. Two streams are shown in the order of arrival, without offsets.
+func (c *client) outputTail(ctx context.Context, job messages.Job, most int) (page messages.OutputPage, err error) {
 	id := messages.JobID(job.UID)
 	switch len(job.Output) {
 	case 0:
@@ -87,15 +86,15 @@ func (c *client) tail(ctx context.Context, job messages.Job, most int) (page mes
 	return page, err
 }
 
-// both is the end of what two streams have behind a byte of each.
-func (c *client) both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
-	page, err := c.options.Host.Both(ctx, id, behind, most)
+// both returns the end of two streams, each after a byte.
+func (c *client) both(ctx context.Context, id messages.JobID, after [2]int64, most int) (messages.OutputPage, error) {
+	page, err := c.options.Host.Both(ctx, id, after, most)
 	page.From, page.To = 0, 0 // of no single stream
 	return page, err
 }
 
-// instead has a sentence stand for what the host cannot show, an older daemon: whatever
-// else the call was for is done, and an error would hide that.
+// instead replaces output that an older daemon cannot show by a sentence. The rest of
+// the call has succeeded, which an error would hide.
 func instead(job messages.Job, page messages.OutputPage, err error) (messages.OutputPage, error) {
 	if !isCode(err, messages.Unsupported) {
 		return page, err
@@ -108,9 +107,9 @@ func instead(job messages.Job, page messages.OutputPage, err error) (messages.Ou
 	return page, nil
 }
 
-// behind shows what follows a byte; wait is how long to wait for it. The byte may be
-// within a character or a sequence: the rest of that is not shown.
-func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.OutputExcerpt, error) {
+// outputFrom shows the output from a byte on and waits for it up to wait. If the byte
+// is within a character or a terminal sequence, the rest of that is left out.
+func (c *call) outputFrom(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.OutputExcerpt, error) {
 	id := messages.JobID(job.UID)
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -131,7 +130,7 @@ func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Str
 		switch {
 		case s.Next > from || wait == 0 && !more:
 			return s, nil
-		case more: // a sequence is longer than what was asked for
+		case more: // the sequence is longer than the requested bytes
 			size = maxSequence + 1
 			continue
 		}
@@ -141,22 +140,22 @@ func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Str
 			return core.OutputExcerpt{}, ctx.Err()
 		case err != nil && waiting.Err() == nil:
 			return core.OutputExcerpt{}, err
-		case err != nil || len(came.Data) == 0: // the time is spent, or no byte follows
+		case err != nil || len(came.Data) == 0: // the time is over, or no byte follows
 			wait = 0
 		}
-		if job, err = c.options.Host.Job(ctx, id); err != nil { // before its output: what has ended has written all of it
+		if job, err = c.options.Host.Job(ctx, id); err != nil { // before the output: an ended job has written all of it
 			return core.OutputExcerpt{}, err
 		}
 	}
 }
 
-// before are the last bytes in front of one, as many as tell what a terminal makes of it.
+// before returns the bytes in front of an offset that decide how a terminal reads on.
 func (c *call) before(ctx context.Context, id messages.JobID, stream messages.Stream, from int64) ([]byte, error) {
 	if from == 0 {
 		return nil, nil
 	}
 	b, err := c.options.Host.Bytes(ctx, id, stream, max(0, from-view.MaxString), int(min(from, view.MaxString)), false)
-	if err != nil || b.Next != from { // it is behind the end, or there is a gap
+	if err != nil || b.Next != from { // past the end, or a gap
 		return nil, err
 	}
 	if gaps := len(b.Gaps); gaps > 0 {
@@ -165,12 +164,12 @@ func (c *call) before(ctx context.Context, id messages.JobID, stream messages.St
 	return b.Data, nil
 }
 
-// maxSequence is more than a terminal's sequence has: what is longer is an accident.
+// maxSequence exceeds any real terminal sequence. A longer one is treated as text.
 const maxSequence = 5 << 18
 
-// shownBytes is a part of a stream as text, at most so many bytes of it. What cannot
-// be told without what is still to come is left to the next part, and what is the rest
-// of what is before is left out.
+// shownBytes returns a part of a stream as text of at most most bytes. It leaves an
+// incomplete sequence at the end to the next part. It skips the rest of one that began
+// before.
 func shownBytes(before []byte, b Bytes, stream messages.Stream, from int64, most int, last bool) core.OutputExcerpt {
 	rest := new(view.Cleaner).Begin(before, b.Data)
 	text, n, cut := cleaned(before, b.Data[rest:], most, last)
@@ -193,8 +192,8 @@ func shownBytes(before []byte, b Bytes, stream messages.Stream, from int64, most
 	return s
 }
 
-// cleaned is the text of the first n bytes of p, which follow what is before. cut says
-// that it would be longer than asked for, which a single character may be.
+// cleaned returns the text of the first n bytes of p, which follow before. cut reports
+// that more text follows. A single character may exceed most.
 func cleaned(before, p []byte, most int, last bool) (text string, n int, cut bool) {
 	var ahead, whole, c view.Cleaner
 	for _, each := range []*view.Cleaner{&ahead, &whole, &c} {
@@ -209,25 +208,25 @@ func cleaned(before, p []byte, most int, last bool) (text string, n int, cut boo
 		return string(all), n, false
 	}
 	var out []byte
-	to, behind := 0, 0 // what is known of the text and of p
+	to, done := 0, 0 // complete text and bytes so far
 	for i := range n {
 		out = c.Append(out, p[i:i+1])
-		known := i + 1 - c.Held() // all in front of this byte, too, if it alone is held
-		if c.Held() > 1 || known == behind {
+		known := i + 1 - c.Held() // includes a lone held byte
+		if c.Held() > 1 || known == done {
 			continue
 		}
 		if len(out) > most && to > 0 {
 			break
 		}
-		to, behind = len(out), known
+		to, done = len(out), known
 	}
 	if to == 0 {
 		return string(all), n, false
 	}
-	return string(out[:to]), behind, behind < n
+	return string(out[:to]), done, done < n
 }
 
-// missing are gaps as results have them.
+// missing converts gaps to those of a result.
 func missing(gaps []messages.OutputGap) (out []core.Gap) {
 	for _, g := range gaps {
 		out = append(out, core.Gap(g))

@@ -83,7 +83,7 @@ func TestPartsOfAnMCPOutputAreAllOfIt(t *testing.T) {
 		want := string(whole.End(whole.Append(nil, []byte(all))))
 		got, from := "", int64(0)
 		for from < int64(len(all)) {
-			s, err := c.behind(context.Background(), messages.Job{State: messages.Finished}, messages.Merged, from, most, 0)
+			s, err := c.outputFrom(context.Background(), messages.Job{State: messages.Finished}, messages.Merged, from, most, 0)
 			if err != nil || s.Next <= from || s.Truncated != (s.Next < int64(len(all))) {
 				t.Fatalf("from %d: %+v, %v", from, s, err)
 			}
@@ -115,7 +115,7 @@ func TestAPartOfAnMCPOutputThatGoesOn(t *testing.T) {
 	} {
 		c, _ := writer(t, it.data, it.later...)
 		wait := time.Duration(len(it.later)) * time.Minute
-		s, err := c.behind(t.Context(), messages.Job{State: messages.Running}, messages.Merged, it.from, 99, wait)
+		s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Running}, messages.Merged, it.from, 99, wait)
 		require.NoError(t, err)
 		require.Equal(t, it.want, s.Output, "%q", it.data)
 		require.Equal(t, it.next, s.Next, "%q", it.data)
@@ -147,7 +147,7 @@ func TestAnMCPOutputFromWithin(t *testing.T) {
 			c, _ := writer(t, all)
 			got, begin, next := "", int64(-1), it.from
 			for done := false; !done; done = next == int64(len(all)) {
-				s, err := c.behind(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, next, most, 0)
+				s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, next, most, 0)
 				require.NoError(t, err)
 				if begin < 0 {
 					begin = s.From
@@ -159,7 +159,7 @@ func TestAnMCPOutputFromWithin(t *testing.T) {
 		}
 	}
 	c, _ := writer(t, "a\x1b[3", "1mred")
-	s, err := c.behind(t.Context(), messages.Job{State: messages.Running}, messages.Merged, 3, 99, time.Minute)
+	s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Running}, messages.Merged, 3, 99, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, "red", s.Output)
 }
@@ -167,7 +167,7 @@ func TestAnMCPOutputFromWithin(t *testing.T) {
 // However often a character is broken off, no part is longer than was asked for.
 func TestAnMCPOutputOfBrokenCharacters(t *testing.T) {
 	c, _ := writer(t, "\r"+strings.Repeat("\xe2\x82", 50))
-	s, err := c.behind(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 12, 0)
+	s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 12, 0)
 	require.NoError(t, err)
 	require.Equal(t, "\n\uFFFD\uFFFD", s.Output)
 	require.EqualValues(t, 3, s.Next)
@@ -176,7 +176,7 @@ func TestAnMCPOutputOfBrokenCharacters(t *testing.T) {
 // A sequence that is longer than what was asked for is gone over.
 func TestALongSequenceInAnMCPOutput(t *testing.T) {
 	c, _ := writer(t, "\x1b]0;"+strings.Repeat("T", 5000)+"\adone")
-	s, err := c.behind(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 100, 0)
+	s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 100, 0)
 	require.NoError(t, err)
 	require.Equal(t, "done", s.Output)
 	require.EqualValues(t, 5009, s.Next)
@@ -207,10 +207,10 @@ func TestTheEndOfBothStreams(t *testing.T) {
 	c, w := writer(t, "")
 	w.data[messages.Stdout], w.data[messages.Stderr] = "12345", "FATAL"
 	job := messages.Job{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
-	page, err := c.tail(t.Context(), job, 99)
+	page, err := c.outputTail(t.Context(), job, 99)
 	require.NoError(t, err)
 	require.Equal(t, messages.OutputPage{Text: "1F2A3T4A5L", Bytes: 10}, page)
-	page, err = c.tail(t.Context(), job, 6)
+	page, err = c.outputTail(t.Context(), job, 6)
 	require.NoError(t, err)
 	require.Equal(t, messages.OutputPage{Text: "3T4A5L", Bytes: 10, Truncated: true}, page)
 	s, err := c.since(t.Context(), job, []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 3}, {Stream: messages.Stderr, Bytes: 4}}, 99)
@@ -235,6 +235,6 @@ func TestAnOlderHostShowsNoTwoStreams(t *testing.T) {
 	a, err := c.tell(t.Context(), job, 99, "")
 	require.NoError(t, err)
 	require.Equal(t, s, a.result.(*core.RunResult).OutputExcerpt)
-	_, err = c.tail(t.Context(), job, 99)
+	_, err = c.outputTail(t.Context(), job, 99)
 	require.Error(t, err, "who needs no result is shown nothing")
 }

@@ -23,7 +23,7 @@ type parameters struct {
 	required []string
 }
 
-// parametersOf lists the fields of In that JSON names.
+// parametersOf returns the JSON fields of In.
 func parametersOf[In any]() *parameters {
 	p := &parameters{types: map[string]reflect.Type{}}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
@@ -39,8 +39,8 @@ func parametersOf[In any]() *parameters {
 	return p
 }
 
-// explainRefusal removes parameters that are null and replaces the SDK's text about wrong
-// parameters: that text names Go types and schema paths, which a model cannot correct.
+// explainRefusal removes null parameters and replaces the SDK's text about wrong ones.
+// That text names Go types and schema paths, which a model cannot use.
 func (c *client) explainRefusal(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		call, ok := req.(*sdk.CallToolRequest)
@@ -61,15 +61,15 @@ func (c *client) explainRefusal(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// object is a JSON object, as the parameters of a call are; null is an empty one. It
-// reports false of what is none.
+// object decodes the parameters of a call; null is an empty object. It reports false if
+// args is another JSON value.
 func object(args json.RawMessage) (map[string]json.RawMessage, bool) {
 	all := map[string]json.RawMessage{}
 	return all, len(args) == 0 || json.Unmarshal(args, &all) == nil
 }
 
-// withoutNulls leaves out what is given as null: models write it for what they do not
-// mean, and the schema has it for some types alone. It reports false if there is none.
+// withoutNulls removes null parameters: models write null for a parameter that they
+// omit. It reports false if there is none.
 func (p *parameters) withoutNulls(args json.RawMessage) (json.RawMessage, bool) {
 	all, ok := object(args)
 	if !ok {
@@ -87,8 +87,8 @@ func (p *parameters) withoutNulls(args json.RawMessage) (json.RawMessage, bool) 
 	return out, err == nil
 }
 
-// wrong says of parameters that could not be read which one is not there, is missing or
-// of another type; nil: something else is wrong with them, or nothing.
+// wrong names the parameter that is unknown, missing or of a wrong type. It returns nil
+// if it finds none.
 func (p *parameters) wrong(tool string, args json.RawMessage) *messages.Error {
 	all, ok := object(args)
 	if !ok {
@@ -113,7 +113,7 @@ func (p *parameters) wrong(tool string, args json.RawMessage) *messages.Error {
 	return nil
 }
 
-// misfit says in words of JSON why a value is not of a type; "": it is.
+// misfit says in JSON terms why a value does not fit a type; "": it fits.
 func misfit(name string, value json.RawMessage, t reflect.Type) string {
 	is, must := kindOf(value), ""
 	switch t.Kind() {
@@ -144,7 +144,7 @@ func misfit(name string, value json.RawMessage, t reflect.Type) string {
 	return fmt.Sprintf("%s is %s; it must be %s", name, is, must)
 }
 
-// misfits looks into a list or an object.
+// misfits checks the elements of a list or an object.
 func misfits(name string, value json.RawMessage, t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -166,7 +166,7 @@ func misfits(name string, value json.RawMessage, t reflect.Type) string {
 	return ""
 }
 
-// kindOf names a value of JSON.
+// kindOf returns the kind of a JSON value.
 func kindOf(value json.RawMessage) string {
 	switch value = bytes.TrimSpace(value); value[0] {
 	case '"':

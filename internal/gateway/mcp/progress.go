@@ -12,14 +12,14 @@ import (
 	"troupe/messages"
 )
 
-// progressEvery is how often a waiting call reports progress. Clients give up on a silent
-// call, the most impatient of them after 15 s.
+// progressEvery is the interval of progress reports. Clients abandon a silent call,
+// some after 15 s.
 const progressEvery = 10 * time.Second
 
-// maxProgress bounds the line of output that progress tells.
+// maxProgress bounds the line of output in a report, in bytes.
 const maxProgress = 200
 
-// progress tells that a run goes on, with the last line of its output.
+// progress reports that a run is active, with the last line of its output.
 func (c *call) progress(ctx context.Context, f *activeRun) {
 	if c.task == nil && c.req.Params.GetProgressToken() == nil {
 		return
@@ -31,7 +31,7 @@ func (c *call) progress(ctx context.Context, f *activeRun) {
 	c.say(ctx, f.began, line)
 }
 
-// say tells that a call is at work, to a client that wants to know.
+// say reports the progress of a call if the client wants that.
 func (c *call) say(ctx context.Context, began time.Time, what string) {
 	token, took := c.req.Params.GetProgressToken(), time.Since(began)
 	if c.task != nil {
@@ -41,12 +41,12 @@ func (c *call) say(ctx context.Context, began time.Time, what string) {
 	if token == nil {
 		return
 	}
-	_ = c.req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ // who does not listen has left
+	_ = c.req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ // fails only if the client has left
 		ProgressToken: token, Progress: took.Seconds(), Message: fmt.Sprintf("%s (%s)", what, took.Round(time.Second)),
 	})
 }
 
-// lastLine is the last line of a job's output that says anything, "" if there is none.
+// lastLine returns the last line of a job's output, "" if there is none.
 func (c *call) lastLine(ctx context.Context, f *activeRun) string {
 	select {
 	case <-f.known:
@@ -57,14 +57,14 @@ func (c *call) lastLine(ctx context.Context, f *activeRun) string {
 	if err != nil || len(job.Output) == 0 {
 		return ""
 	}
-	page, err := c.tail(ctx, job, maxProgress)
+	page, err := c.outputTail(ctx, job, maxProgress)
 	if err != nil {
 		return ""
 	}
 	return lastOf(page.Text)
 }
 
-// lastOf is the last line of a text, as much of it as progress tells.
+// lastOf returns the last line of a text, shortened for a report.
 func lastOf(text string) string {
 	text = strings.TrimSpace(text)
 	text = text[strings.LastIndexByte(text, '\n')+1:]

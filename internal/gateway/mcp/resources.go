@@ -17,18 +17,17 @@ import (
 	"troupe/spill/view"
 )
 
-// The templates of the resources.
+// Templates of the resources.
 const (
 	jobTemplate      = "job://{id}"
 	artifactTemplate = "artifact://{id}/{stream}{?offset,limit}"
 )
 
-// defaultPart bounds what of an output is one resource: a client that wants all of a
-// large one asks in parts.
+// defaultPart bounds one read of an output. A client reads a large output in parts.
 const defaultPart = messages.MaxViewBytes
 
-// addResources gives the server of a client its templates: any job of its own can be
-// read. Those that go on, or wrote more than their result showed, are listed.
+// addResources adds the templates to the server of a client: any of its jobs can be
+// read. Running jobs and those with more output than their result showed are listed.
 func (c *client) addResources() {
 	c.sdk.AddResourceTemplate(&sdk.ResourceTemplate{
 		Name: "job", Title: "The record of a job", URITemplate: jobTemplate, MIMEType: "application/json",
@@ -74,7 +73,7 @@ func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (
 	if err != nil {
 		return nil, err
 	}
-	limit, err := number(u.Query(), "limit", 1, defaultPart) // 0 would be all for the host
+	limit, err := number(u.Query(), "limit", 1, defaultPart) // 0 would mean all to the host
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (
 	if utf8.Valid(b.Data) {
 		contents.Text = withGaps(b, offset)
 		if contents.Text == "" {
-			contents.Blob = []byte{} // the SDK leaves out a text that is empty, and neither is no resource
+			contents.Blob = []byte{} // the SDK omits an empty text, but the resource needs contents
 		}
 	} else {
 		contents.MIMEType, contents.Blob = "application/octet-stream", b.Data
@@ -100,8 +99,8 @@ func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (
 	return one(contents), nil
 }
 
-// wholePart is a part without the beginning of a character at its end, which the next
-// part has: text is not to come as bytes because of where it is cut.
+// wholePart moves an incomplete character at the end to the next part, so that text is
+// not sent as bytes.
 func wholePart(b Bytes) Bytes {
 	for cut := 1; cut < utf8.UTFMax && cut < len(b.Data) && b.Next < b.Size; cut++ {
 		if n := len(b.Data) - cut; utf8.RuneStart(b.Data[n]) {
@@ -114,8 +113,8 @@ func wholePart(b Bytes) Bytes {
 	return b
 }
 
-// withGaps is the text of a part, in which a line stands for what was not kept: what is
-// written before and behind it is no line together.
+// withGaps returns the text of a part. A line stands for each gap, so that the text on
+// its two sides does not look like one line.
 func withGaps(b Bytes, offset int64) string {
 	var text strings.Builder
 	rest := b.Data
@@ -133,7 +132,7 @@ func one(c *sdk.ResourceContents) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}
 }
 
-// resource finds the job of a URI. One that is not the client's is not there.
+// resource finds the job of a URI. Jobs of other clients are not found.
 func (c *client) resource(ctx context.Context, req *sdk.ReadResourceRequest, id string) (messages.Job, error) {
 	if err := c.enter(ctx, req.ClientInfo); err != nil {
 		return messages.Job{}, err
@@ -145,7 +144,7 @@ func (c *client) resource(ctx context.Context, req *sdk.ReadResourceRequest, id 
 	return job, err
 }
 
-// number is a number of bytes in a URI.
+// number returns a number of bytes from a URI.
 func number(query url.Values, name string, least, absent int64) (int64, error) {
 	text := query.Get(name)
 	if text == "" {
@@ -158,11 +157,11 @@ func number(query url.Values, name string, least, absent int64) (int64, error) {
 	return n, nil
 }
 
-// updated tells whoever has subscribed that a job has changed.
+// updated notifies the subscribers of a job's resources.
 func (c *client) updated(fact messages.CommandFact) {
 	job := fact.Record()
 	if _, retired := fact.(messages.CommandRetired); retired {
-		return // its record was told with its end
+		return // reported with the end
 	}
 	uris := []string{core.Resource(job.ID)}
 	if job.State.Ended() {
@@ -171,12 +170,12 @@ func (c *client) updated(fact messages.CommandFact) {
 		}
 	}
 	for _, uri := range uris {
-		_ = c.sdk.ResourceUpdated(c.ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // who does not listen has left
+		_ = c.sdk.ResourceUpdated(c.ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // fails only if the client has left
 	}
 }
 
-// show lists a job and its outputs among the resources, in the place of the first ones
-// if there are too many.
+// show lists a job and its outputs as resources and removes the oldest ones above the
+// limit.
 func (c *client) show(job messages.Job) {
 	c.mu.Lock()
 	if _, shown := c.listed[job.ID]; shown {
@@ -206,7 +205,7 @@ func (c *client) show(job messages.Job) {
 	}
 }
 
-// complete completes the id in a template with those of the client's jobs.
+// complete completes the id in a template with the client's jobs.
 func (c *client) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	out := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
 	add := func(value string) {
@@ -235,5 +234,5 @@ func (c *client) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	return out, nil
 }
 
-// maxCompleted is what the protocol allows of one answer.
+// maxCompleted is the protocol's limit for one reply.
 const maxCompleted = 100

@@ -14,26 +14,26 @@ import (
 	"troupe/messages"
 )
 
-// activeRun is a run whose call waits for it. It outlives the call only while the client
-// is asked for input in between (revision 2026-07-28); its budget bounds that.
+// activeRun is a run whose call waits for it. It outlives the call only while the
+// client is asked for input (revision 2026-07-28). Its foreground budget bounds that.
 type activeRun struct {
 	uid        messages.UID
 	in         core.Run
 	most       int
 	began      time.Time
 	cancel     context.CancelFunc    // stops the job
-	unfed      atomic.Pointer[error] // why it has not got its stdin
-	known      chan struct{}         // closed when the node knows it, if somebody waits for that
-	done       chan struct{}         // closed when the next three are there
+	unfed      atomic.Pointer[error] // why its stdin was not written
+	known      chan struct{}         // closed when the node knows the job, if a waiter needs that
+	done       chan struct{}         // closed when job, text and err are set
 	job        messages.Job
 	text       Text
 	err        error
-	input      bool // it can be given some
+	input      bool // the job takes input
 	background bool // from the start
-	asked      int  // how often, of a task
+	asked      int  // questions so far, of a task
 }
 
-// run runs a command, and answers when it has ended or goes on in the background.
+// run runs a command. It answers when the job has ended or is in the background.
 func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 	if state := c.req.Params.RequestState; state != "" {
 		return c.comesBack(ctx, state)
@@ -50,7 +50,7 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 	}
 	r.UID = messages.UID(ulid.Make().String())
 	if r.Key != "" {
-		r.Key = c.name + "/" + r.Key // its own: no client meets another's
+		r.Key = c.name + "/" + r.Key // keys of two clients never match
 	}
 	f := &activeRun{
 		uid: r.UID, in: in, most: most, began: time.Now(), known: make(chan struct{}), done: make(chan struct{}),
@@ -61,13 +61,13 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 		return c.await(ctx, f)
 	}
 	if in.WaitSeconds == nil {
-		r.PromoteAfter = 0 // nobody waits: the task lasts as long as the job
+		r.PromoteAfter = 0 // no call waits: the task lasts as long as the job
 	}
 	c.launch(ctx, f, r)
 	return c.asTask(ctx, f)
 }
 
-// launch begins the run. What it is given at its start is written when it is known.
+// launch starts the run. Its stdin is written when the node knows the job.
 func (c *call) launch(ctx context.Context, f *activeRun, r messages.RunCommand) {
 	c.track(f.uid)
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -76,24 +76,24 @@ func (c *call) launch(ctx context.Context, f *activeRun, r messages.RunCommand) 
 		defer close(f.done)
 		defer ends()
 		known := func(messages.JobID) { close(f.known) }
-		if !f.input && f.in.Stdin == "" { // nobody waits for that, and it costs the host a reply
+		if !f.input && f.in.Stdin == "" { // no waiter needs it, and it costs the host a reply
 			close(f.known)
 			known = nil
 		}
 		f.job, f.text, f.err = c.options.Host.Run(ctx, r, f.most, known)
 		switch {
-		case f.err != nil && ctx.Err() != nil: // it was given up, and may have begun
-		case f.err != nil, f.job.UID != f.uid: // or it is another's, by its key
+		case f.err != nil && ctx.Err() != nil: // the call was cancelled; the job may have started
+		case f.err != nil, f.job.UID != f.uid: // or the key joined another client's job
 			c.untrack(f.uid)
 		}
 	})
 	if f.in.Stdin != "" {
-		c.work.Go(func() { c.feed(context.WithoutCancel(ctx), f) })
+		c.work.Go(func() { c.feedStdin(context.WithoutCancel(ctx), f) })
 	}
 }
 
-// await waits for the end of a run, tells how it goes meanwhile, and asks for the
-// input that it waits for. If the call is cancelled, so is the job.
+// await waits for the end of a run. Meanwhile it reports progress and asks for input.
+// If the call is cancelled, it stops the job.
 func (c *call) await(ctx context.Context, f *activeRun) (answer, error) {
 	waits, stop := c.awaitInput(ctx, f)
 	defer stop()
@@ -110,7 +110,7 @@ func (c *call) await(ctx context.Context, f *activeRun) (answer, error) {
 		case <-f.done:
 			f.cancel()
 			return c.landed(ctx, f)
-		case <-late: // it waits for its turn; if it is told to go on in the background, its reply comes
+		case <-late: // the job is queued; as a background job it is answered now
 			_, _ = c.options.Host.Promote(ctx, messages.JobID(f.uid))
 		case <-beat.C:
 			c.progress(ctx, f)
@@ -119,7 +119,7 @@ func (c *call) await(ctx context.Context, f *activeRun) (answer, error) {
 				waits = nil
 				continue
 			}
-			if asks := c.ask(ctx, f, job); asks != nil {
+			if asks := c.elicit(ctx, f, job); asks != nil {
 				return answer{asks: asks}, nil
 			}
 			stop()
@@ -130,18 +130,18 @@ func (c *call) await(ctx context.Context, f *activeRun) (answer, error) {
 	}
 }
 
-// startsWithin is how long the call of a run in the background waits for its start. Behind
-// others it may take hours, and clients give up on a call after a minute.
+// startsWithin bounds the wait for the start of a background job. A queue may take
+// hours; clients abandon a call after a minute.
 const startsWithin = 5 * time.Second
 
-// giveUp ends the job of a call that was cancelled. That end is told like any, once: the
-// client has no result that tells of it. A job that never began is forgotten.
+// giveUp stops the job of a cancelled call. Its end is reported once, like any other,
+// because the client gets no result. A job that never started is forgotten.
 func (c *call) giveUp(ctx context.Context, f *activeRun) error {
 	f.cancel()
 	<-f.done
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), givenUp)
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)() // then nobody is told
+	defer context.AfterFunc(c.ctx, cancel)() // the client has left
 	job, err := f.job, f.err
 	if err != nil {
 		job, err = c.options.Host.Job(late, messages.JobID(f.uid))
@@ -152,18 +152,18 @@ func (c *call) giveUp(ctx context.Context, f *activeRun) error {
 	}
 	c.trackEnd(f.uid)
 	if err == nil && job.State.Ended() {
-		c.hasEnded(job) // nobody may listen
+		c.hasEnded(job) // events may not be followed
 		return ctx.Err()
 	}
-	c.hearsOf(late, messages.JobID(f.uid))
+	c.followEnd(late, messages.JobID(f.uid))
 	return ctx.Err()
 }
 
-// givenUp is how long the host is asked what became of the job of a call that was
-// cancelled: the next call that listens asks for ends that were missed.
+// givenUp bounds the question for the job of a cancelled call. The next call that
+// follows events asks for missed ends.
 const givenUp = 10 * time.Second
 
-// landed is the answer of a run whose reply is there.
+// landed returns the answer of a run that has its reply.
 func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	defer func() {
 		if err != nil || !f.job.State.Ended() {
@@ -177,15 +177,15 @@ func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	switch {
 	case f.job.State.Ended():
 	case f.job.State == messages.Queued:
-		note = "it waits for its turn behind other jobs of yours, and begins by itself: do something else meanwhile, or wait for it with wait. Its end will be told"
+		note = "it is queued after other jobs of yours and starts by itself: do something else meanwhile, or wait for it with wait. A later result reports its end"
 	case f.background:
-		note = "it runs in the background; its end will be told, and wait waits for it"
+		note = "it runs in the background; a later result reports its end, and wait waits for it"
 	case f.job.HasFlag(messages.FlagKept):
-		note = "a person has moved it to the background and may be watching it: it goes on, also when this client leaves. Go on with something else; its end will be told"
+		note = "a person has moved it to the background and may be watching it: it goes on, also when this client leaves. Go on with something else; a later result reports its end"
 	case f.job.WaitingForInput:
 		note = waitsNote(f.job)
 	default:
-		note = "it takes longer than the call waits, and goes on in the background: do something else meanwhile, or wait for it with wait. Its end will be told"
+		note = "it takes longer than the call waits, and goes on in the background: do something else meanwhile, or wait for it with wait. A later result reports its end"
 	}
 	if why := f.unfed.Load(); why != nil {
 		note = strings.TrimSpace("its standard input could not be written: " + (*why).Error() + ". " + note)
@@ -202,7 +202,7 @@ func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	return a, err
 }
 
-// sessionDir is where the shell of a session is, "" if that is not known.
+// sessionDir returns the directory of a session's shell, "" if unknown.
 func (c *call) sessionDir(ctx context.Context, session messages.SessionID) string {
 	sessions, err := c.options.Host.Sessions(ctx, c.scope)
 	if err != nil {
@@ -223,10 +223,9 @@ func waitsNote(job messages.Job) string {
 	return "it waits for input: write gives it some, and eof ends it"
 }
 
-// shown is the result of a job and the end of its output, as the reply to its run had
-// it.
+// shown returns the result of a job with the output in the reply to its run.
 func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int, note string) (answer, error) {
-	// Of what is not all there is, the reply does not say from where to where it is.
+	// A partial output in the reply has no offsets.
 	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 {
 		return c.tell(ctx, job, most, note)
 	}
@@ -244,9 +243,9 @@ func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int,
 	return answer{result: out, jobs: []messages.Job{job}, links: links(job, text.Truncated)}, nil
 }
 
-// tell is the result of a job with the end of its output.
+// tell returns the result of a job with the end of its output.
 func (c *call) tell(ctx context.Context, job messages.Job, most int, note string) (answer, error) {
-	page, err := c.tail(ctx, job, most)
+	page, err := c.outputTail(ctx, job, most)
 	if page, err = instead(job, page, err); err != nil {
 		return answer{}, err
 	}
@@ -254,7 +253,7 @@ func (c *call) tell(ctx context.Context, job messages.Job, most int, note string
 	return answer{result: out, jobs: []messages.Job{job}, links: links(job, out.Truncated)}, nil
 }
 
-// links are the outputs of which not all is shown.
+// links returns links to outputs that are not shown completely.
 func links(job messages.Job, truncated bool) []sdk.Content {
 	if !truncated {
 		return nil

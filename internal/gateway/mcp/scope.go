@@ -8,18 +8,19 @@ import (
 	"troupe/messages"
 )
 
-// leavePatience is how long a client's jobs may take to end: their grace, and what a
+// leavePatience bounds the end of a client's jobs: their grace, and the time that a
 // loaded machine needs to kill them.
 const leavePatience = 2*messages.DefaultGrace + 20*time.Second
 
-// Between two tries to hold a scope again whose host has gone.
+// Intervals between two attempts to lease a scope again.
 const (
 	leaseFirst = 50 * time.Millisecond
 	leaseMost  = 2 * time.Second
 )
 
-// scopeHold is a scope that is held: its jobs end when we die. Over HTTP all clients have
-// one, since a hold is a connection of the host; over stdio the one client has it.
+// scopeHold holds a scope so that its jobs end with this process. Over HTTP it holds
+// one scope for all clients, since each lease takes a connection of the host; over
+// stdio that of the one client.
 type scopeHold struct {
 	host  Host
 	path  messages.ScopePath
@@ -30,7 +31,7 @@ type scopeHold struct {
 	cancel context.CancelFunc
 }
 
-// take takes the lease, if it is not taken.
+// take takes the lease once.
 func (h *scopeHold) take(ctx context.Context, work *sync.WaitGroup) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,8 +48,8 @@ func (h *scopeHold) take(ctx context.Context, work *sync.WaitGroup) error {
 	return nil
 }
 
-// keep takes the lease again when it breaks: a host that has come back keeps jobs, and
-// would keep them for ever if their client died then.
+// keep renews a broken lease. A host that was restarted has kept the jobs; without a
+// lease they would outlive their client.
 func (h *scopeHold) keep(ctx context.Context, lease Lease) {
 	for {
 		select {
@@ -74,7 +75,7 @@ func (h *scopeHold) keep(ctx context.Context, lease Lease) {
 	}
 }
 
-// end ends the scope, and returns when nothing of it is left but what is kept.
+// end ends the scope. It returns when only kept jobs are left.
 func (h *scopeHold) end() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,8 +88,7 @@ func (h *scopeHold) end() error {
 	return h.lease.End(ctx)
 }
 
-// begin opens the scope of a client. Jobs that outlive their client are in a scope that
-// nobody holds.
+// begin opens the scope of a client. With Keep no lease holds it.
 func (c *client) begin(ctx context.Context, scope messages.ScopePath) error {
 	if !c.options.Keep {
 		if err := c.holds(ctx, scope); err != nil {
@@ -101,7 +101,7 @@ func (c *client) begin(ctx context.Context, scope messages.ScopePath) error {
 	return nil
 }
 
-// holds holds the scope, or over HTTP that of all clients.
+// holds takes the lease of the scope, or over HTTP that of all clients.
 func (c *client) holds(ctx context.Context, scope messages.ScopePath) error {
 	c.Server.mu.Lock()
 	if c.hold == nil {
@@ -115,14 +115,14 @@ func (c *client) holds(ctx context.Context, scope messages.ScopePath) error {
 	return h.take(ctx, &c.work)
 }
 
-// leave ends the client: its jobs end, unless they outlive it. Over stdio the end of
-// the server does that.
+// leave ends the client and stops its jobs, unless they outlive it. Over stdio the end
+// of the server stops them.
 func (c *client) leave() {
 	c.left.Do(func() {
 		c.end()
 		c.tasks.Close()
 		c.mu.Lock()
-		name, scope, tongue := c.name, c.scope, c.dialect
+		name, scope, session := c.name, c.scope, c.dialect
 		for _, f := range c.flights {
 			f.cancel()
 		}
@@ -130,14 +130,14 @@ func (c *client) leave() {
 		if name == "" {
 			return
 		}
-		if tongue != nil {
-			c.closes(tongue)
+		if session != nil {
+			c.closes(session)
 		}
 		if c.options.Many && !c.options.Keep {
 			ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 			defer cancel()
 			if err := c.options.Host.Leave(ctx, scope); err != nil {
-				c.log.Warn("the scope of a client has not ended", "scope", scope, "error", err)
+				c.log.Warn("cannot end the scope of a client", "scope", scope, "error", err)
 			}
 		}
 		c.Server.mu.Lock()

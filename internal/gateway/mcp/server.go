@@ -19,49 +19,49 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of one client; 0 of an option is the bound here.
+// Bounds of one client; a zero option means the bound here.
 const (
-	defaultJobs     = 256 // live ones
-	defaultSessions = 64  // places to run
-	maxCalls        = 32  // tools at work at a time: half the connections that a host gives one process
-	maxTasks        = 256 // of one client, those that are kept for a while included
-	maxLive         = 14  // of them at work: each takes two connections of what is left beside the calls
-	maxListed       = 256 // jobs among the resources that are listed
+	defaultJobs     = 256 // live jobs
+	defaultSessions = 64  // sessions
+	maxCalls        = 32  // concurrent tools: half the connections that a host gives one process
+	maxTasks        = 256 // tasks, including finished ones
+	maxLive         = 14  // running tasks: each takes two connections besides those of the calls
+	maxListed       = 256 // jobs among the listed resources
 	maxLine         = 2*messages.MaxText + 1<<20
 )
 
-// Options say what is served.
+// Options configure a Server.
 type Options struct {
 	Host    Host
 	Version string
-	Scope   messages.ScopePath // below which each client has its own
+	Scope   messages.ScopePath // parent of the clients' scopes
 	Quota   messages.ScopeQuota
 	Around  core.RunEnv  // of each run; its Scope is set here
-	Beside  []string     // tools that the host has beside ours
+	Beside  []string     // tools that the host has besides ours
 	Keep    bool         // jobs outlive their client
-	Many    bool         // it is for many clients (Handler), and not for one (Serve)
-	Dialect *Dialect     // nil: the core's
-	Log     *slog.Logger // nil: nothing is logged
+	Many    bool         // for many clients (Handler), not for one (Serve)
+	Dialect *Dialect     // nil: the core tools
+	Log     *slog.Logger // nil: discarded
 }
 
 // Server serves clients. It is safe for concurrent use.
 type Server struct {
 	options Options
 	log     *slog.Logger
-	ctx     context.Context //nolint:containedctx // of all that is done for no call
+	ctx     context.Context //nolint:containedctx // of work outside calls
 	end     context.CancelFunc
 
 	mu      sync.Mutex
-	ear     jobEvents
-	hold    *scopeHold                  // of a scope; nil: nothing was run yet
-	base    messages.ScopePath          // below which each client has its scope
+	events  jobEvents
+	hold    *scopeHold                  // of a scope; nil: nothing has run yet
+	base    messages.ScopePath          // parent of the clients' scopes
 	clients map[string]*client          // by the last name of their scope
-	shared  map[string]*statelessClient // of revisions without sessions, by what they call themselves
+	shared  map[string]*statelessClient // of revisions without sessions, by ClientHeader
 	closed  bool
 	work    sync.WaitGroup
 }
 
-// New makes a server. Close ends it.
+// New returns a server. Close ends it.
 func New(o Options) *Server {
 	o.Quota.Jobs = cmp.Or(o.Quota.Jobs, defaultJobs)
 	o.Quota.Sessions = cmp.Or(o.Quota.Sessions, defaultSessions)
@@ -81,24 +81,24 @@ func New(o Options) *Server {
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	c := s.newClient()
 	defer c.leave()
-	defer context.AfterFunc(ctx, c.end)() // or it would wait for calls that nobody reads
+	defer context.AfterFunc(ctx, c.end)() // otherwise it would wait for calls without a reader
 	return c.sdk.Run(ctx, tasks.Transport(&stdioTransport{in, out}))
 }
 
-// Handler serves clients over HTTP, until Close of the endpoint. Stand it behind
-// http.Guard.
+// Handler serves clients over HTTP, until Close of the endpoint. Wrap it in
+// http.RequireToken.
 func (s *Server) Handler(o web.Options) (http.Handler, *web.Endpoint) {
 	endpoint := web.Handler(s.choose, o)
 	return tasks.Handler(cmp.Or(o.MaxBody, web.DefaultMaxBody), endpoint), endpoint
 }
 
-// Close ends what is served: the jobs of every client, if they do not outlive it. It
-// returns when nothing of them is left.
+// Close ends every client and its jobs, unless they outlive it. It returns when they
+// have ended.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	clients := s.all()
-	for _, c := range s.shared { // also those that never entered
+	for _, c := range s.shared { // including those that never made a call
 		c.away.Stop()
 		clients = append(clients, c.client)
 	}
@@ -115,13 +115,13 @@ func (s *Server) Close() {
 	s.mu.Unlock()
 	if held != nil {
 		if err := held.end(); err != nil {
-			s.log.Warn("the scope of the clients has not ended", "scope", held.path, "error", err)
+			s.log.Warn("cannot end the scope of the clients", "scope", held.path, "error", err)
 		}
 	}
 	s.work.Wait()
 }
 
-// owner is the client whose scope has a job.
+// owner returns the client whose scope contains a job's scope.
 func (s *Server) owner(scope messages.ScopePath) *client {
 	rest, ok := strings.CutPrefix(string(scope), string(s.base)+"/")
 	if !ok {
@@ -133,7 +133,7 @@ func (s *Server) owner(scope messages.ScopePath) *client {
 	return s.clients[name]
 }
 
-// all are the clients. The lock is held.
+// all returns the clients. The caller holds mu.
 func (s *Server) all() []*client {
 	all := make([]*client, 0, len(s.clients))
 	for _, c := range s.clients {
@@ -142,7 +142,7 @@ func (s *Server) all() []*client {
 	return all
 }
 
-// chance makes names that do not repeat.
+// chance returns a random name.
 func chance() string { return strings.ToLower(rand.Text()[:6]) }
 
 func (s *Server) instructions() string {
@@ -157,6 +157,6 @@ func (s *Server) describe() *sdk.Implementation {
 }
 
 var errMany = &messages.Error{
-	Code: messages.Busy, Reason: "calls", Message: fmt.Sprintf("%d calls of this client are at work, which is all that may be", maxCalls),
+	Code: messages.Busy, Reason: "calls", Message: fmt.Sprintf("limit of %d calls at a time reached", maxCalls),
 	Hint: "wait for one of them, or run commands in the background",
 }

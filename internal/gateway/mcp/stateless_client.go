@@ -9,26 +9,27 @@ import (
 	"troupe/internal/gateway/mcp/web"
 )
 
-// ClientHeader tells clients of a revision without sessions apart, who come to one
-// server: those that send none are one client.
+// ClientHeader tells clients of a revision without sessions apart. Those that send none
+// count as one client.
 const ClientHeader = "Troupe-Client"
 
-// Bounds of clients without sessions. Nobody says when one of them leaves.
+// Bounds of clients without sessions, whose end no message reports.
 const (
 	maxShared  = web.DefaultMaxSessions
 	sharedIdle = web.DefaultIdleSession
 	maxName    = 64
 )
 
-// statelessClient is a client that was not seen to come, and will not be seen to leave: it has
-// left when it has asked nothing for long.
+// statelessClient is a client without an MCP session. It ends after a period without
+// requests.
 type statelessClient struct {
 	*client
 	away *time.Timer
 }
 
-// choose finds the server of a request over HTTP: each session has its own; who has
-// none is known by what he calls himself. Nil: there are too many, or the server ends.
+// choose returns the server for a request over HTTP: a new one for a session, otherwise
+// that of the client named in the header. It returns nil if there are too many clients
+// or the server is closing.
 func (s *Server) choose(r *http.Request) *sdk.Server {
 	if !web.Stateless(r) {
 		return s.newClient().sdk

@@ -7,15 +7,15 @@ import (
 	"troupe/messages"
 )
 
-// feed gives a job its standard input, and closes it. It goes on when the call has its
-// result: the job may not have read all of it then.
-func (c *call) feed(ctx context.Context, f *activeRun) {
+// feedStdin writes the standard input of a job and closes it. It continues after the
+// call's result, when the job may not have read all of it.
+func (c *call) feedStdin(ctx context.Context, f *activeRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
 	select {
 	case <-f.known:
-	case <-f.done: // it is over, or was not heard of before its result
+	case <-f.done: // the run is over, or its result came before the notice of its start
 	}
 	id := messages.JobID(f.uid)
 	input := messages.WriteInput{Job: id, Data: []byte(f.in.Stdin)}
@@ -28,13 +28,13 @@ func (c *call) feed(ctx context.Context, f *activeRun) {
 	if err == nil {
 		err = c.options.Host.CloseInput(ctx, id)
 	}
-	for _, over := range []messages.Code{messages.JobFinished, messages.NoInput, messages.NotFound} { // it need not read all of it, nor be there
+	for _, over := range []messages.Code{messages.JobFinished, messages.NoInput, messages.NotFound} { // the job need not read everything, or exist any more
 		if isCode(err, over) {
 			return
 		}
 	}
 	if err != nil {
-		c.log.Warn("a job did not get its standard input", "job", id, "error", err)
+		c.log.Warn("cannot write the standard input of a job", "job", id, "error", err)
 		f.unfed.Store(&err)
 	}
 }
@@ -49,7 +49,7 @@ func (c *call) starts(ctx context.Context, id messages.JobID) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	left := false
-	look := func() { // it may have, before it was listened to
+	look := func() { // the job may have left before the subscription
 		job, err := c.options.Host.Job(ctx, id)
 		if left = err == nil && job.State != messages.Queued; left {
 			cancel()

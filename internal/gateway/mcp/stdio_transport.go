@@ -22,9 +22,9 @@ const maxBatch = 1000
 
 var errBatch = fmt.Errorf("a batch has from 1 to %d messages", maxBatch)
 
-// stdioTransport is the transport of stdio: a message on each line, or several, which are
-// answered one by one. A line that is none is answered, and costs nobody his jobs: the
-// SDK's transport ends with it.
+// stdioTransport is the transport of stdio. A line has one message or a batch, whose
+// messages are answered one by one. An invalid line gets an error reply and ends
+// nothing; the SDK's transport would end with it.
 type stdioTransport struct {
 	in  io.ReadCloser
 	out io.WriteCloser
@@ -33,7 +33,7 @@ type stdioTransport struct {
 // Connect implements sdk.Transport.
 func (l *stdioTransport) Connect(context.Context) (sdk.Connection, error) {
 	c := &stdioConn{stdioTransport: l, heard: make(chan readResult), closed: make(chan struct{})}
-	go c.listen() // until it is closed, if the stream lets go of its readers then
+	go c.listen() // ends after Close if that unblocks the stream's readers
 	return c, nil
 }
 
@@ -48,7 +48,7 @@ type stdioConn struct {
 	writing sync.Mutex
 }
 
-// readResult is a message, or why there is no other.
+// readResult is a message, or why no more follow.
 type readResult struct {
 	message jsonrpc.Message
 	err     error
@@ -97,19 +97,19 @@ func (c *stdioConn) write(line []byte) error {
 	return err
 }
 
-// refuse answers what is no message, and so has no id.
+// refuse answers an invalid message, which has no id.
 func (c *stdioConn) refuse(why *jsonrpc.Error) { c.answer(nil, why) }
 
 func (c *stdioConn) answer(id json.RawMessage, why *jsonrpc.Error) {
-	why.Message = core.Preview(why.Message) // it may quote what it refuses
+	why.Message = core.Preview(why.Message) // it may quote the message
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": why})
 	if err == nil {
-		_ = c.write(line) // who does not listen has left
+		_ = c.write(line) // fails only if the client has left
 	}
 }
 
-// taken refuses a request whose id is in use, under that id: the SDK would pass it over,
-// and its sender wait for ever.
+// taken refuses a request whose id is in use, under that id. The SDK would ignore the
+// request, and its sender would wait forever.
 func (c *stdioConn) taken(m jsonrpc.Message) {
 	if id, err := json.Marshal(m.(*jsonrpc.Request).ID.Raw()); err == nil {
 		c.answer(id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request with this id is under way; give each one of its own"})
@@ -125,7 +125,7 @@ func (c *stdioConn) listen() {
 			line, err = nil, io.ErrUnexpectedEOF
 		}
 		for _, m := range c.messages(line) {
-			if !c.owed.hears(m) {
+			if !c.owed.accept(m) {
 				c.taken(m)
 			} else if !c.pass(readResult{message: m}) {
 				return
@@ -138,7 +138,7 @@ func (c *stdioConn) listen() {
 	}
 }
 
-// pass hands on what was heard, and reports whether anybody takes more.
+// pass hands on a message and reports whether the connection is open.
 func (c *stdioConn) pass(it readResult) bool {
 	select {
 	case c.heard <- it:
@@ -148,8 +148,8 @@ func (c *stdioConn) pass(it readResult) bool {
 	}
 }
 
-// next is the next line. One that is too long is refused as soon as that is seen, and
-// nothing is kept of it.
+// next returns the next line. It refuses a line above the limit as soon as that is
+// known and discards it.
 func (c *stdioConn) next(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for long := false; ; {
@@ -168,13 +168,14 @@ func (c *stdioConn) next(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// messages are those of a line. If one of them is none, all are refused.
+// messages returns the messages of a line. One invalid message makes it refuse them
+// all.
 func (c *stdioConn) messages(line []byte) []jsonrpc.Message {
 	if len(line) == 0 {
 		return nil
 	}
 	if !json.Valid(line) {
-		c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is no JSON"})
+		c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON"})
 		return nil
 	}
 	all, err := decode(line)
@@ -216,12 +217,12 @@ func decode(line []byte) ([]jsonrpc.Message, error) {
 	return all, nil
 }
 
-// idError refuses a request that could not be answered under its own id.
+// idError refuses a request whose response could not carry its id.
 type idError struct{ id json.RawMessage }
 
 func (e *idError) Error() string { return web.Inexact(e.id) }
 
-// decodeOne takes a message, unless its id would be changed.
+// decodeOne decodes a message, unless its id would be changed.
 func decodeOne(m []byte) (jsonrpc.Message, error) {
 	var head struct {
 		ID json.RawMessage `json:"id"`

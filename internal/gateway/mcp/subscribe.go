@@ -13,15 +13,15 @@ import (
 	"troupe/messages"
 )
 
-// The messages behind which a subscription is there: the reply to a request of the
-// older revisions, and what is sent first on a stream of the newer ones.
+// Messages after which a subscription is established: the reply to a request of older
+// revisions, and the first message on a stream of newer ones.
 const (
 	subscribeMethod = "resources/subscribe"
 	listenAcked     = "notifications/subscriptions/acknowledged"
 )
 
-// subscribed notes what is subscribed to, and hears of all that happens from now on. What
-// would never be told of is refused: changes are told by the ids of jobs.
+// subscribed records a subscription and starts to follow all events. It refuses a URI
+// that never changes: updates name jobs by id.
 func (c *client) subscribed(ctx context.Context, req *sdk.SubscribeRequest) error {
 	if err := c.enter(ctx, req.ClientInfo); err != nil {
 		return err
@@ -32,16 +32,16 @@ func (c *client) subscribed(ctx context.Context, req *sdk.SubscribeRequest) erro
 		return sdk.ResourceNotFoundError(uri)
 	}
 	job, err := c.own(ctx, u.Host)
-	told := u.Scheme + "://" + string(job.ID) + u.Path
+	changes := u.Scheme + "://" + string(job.ID) + u.Path
 	switch {
 	case isCode(err, messages.NotFound) || isCode(err, messages.InvalidParams):
 		return sdk.ResourceNotFoundError(uri)
 	case err != nil:
 		return err
-	case !slices.Contains(uris(job), told):
+	case !slices.Contains(uris(job), changes):
 		return sdk.ResourceNotFoundError(uri)
-	case uri != told:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("changes of %s are told by the id of the job, and of the whole: subscribe to %s", core.Preview(uri), told)}
+	case uri != changes:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("no updates are sent for %s: subscribe to %s", core.Preview(uri), changes)}
 	}
 	c.mu.Lock()
 	c.newSubscriptions = append(c.newSubscriptions, req.Params.URI)
@@ -49,8 +49,7 @@ func (c *client) subscribed(ctx context.Context, req *sdk.SubscribeRequest) erro
 	return c.listen(ctx, true)
 }
 
-// uris are the resources of a job. Whether its streams will be apart is not known before
-// it begins.
+// uris returns the resources of a job. Before a job starts, its streams are unknown.
 func uris(job messages.Job) []string {
 	all := []string{core.Resource(job.ID)}
 	for _, o := range job.Output {
@@ -64,17 +63,17 @@ func uris(job messages.Job) []string {
 	return all
 }
 
-// behindReply and behindAck tell of a job that has ended before it was subscribed to:
-// its subscriber would wait for ever.
-func (c *client) behindReply(next sdk.MethodHandler) sdk.MethodHandler {
-	return c.behind(subscribeMethod, next)
+// afterReply and afterAck notify a subscriber of jobs that ended before the
+// subscription. Otherwise it would wait forever.
+func (c *client) afterReply(next sdk.MethodHandler) sdk.MethodHandler {
+	return c.afterMessage(subscribeMethod, next)
 }
 
-func (c *client) behindAck(next sdk.MethodHandler) sdk.MethodHandler {
-	return c.behind(listenAcked, next)
+func (c *client) afterAck(next sdk.MethodHandler) sdk.MethodHandler {
+	return c.afterMessage(listenAcked, next)
 }
 
-func (c *client) behind(message string, next sdk.MethodHandler) sdk.MethodHandler {
+func (c *client) afterMessage(message string, next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, req)
 		if method == message && err == nil {
@@ -97,7 +96,7 @@ func (c *client) alreadyOver(uris []string) {
 			continue
 		}
 		if job, err := c.own(c.ctx, u.Host); err == nil && job.State.Ended() {
-			_ = c.sdk.ResourceUpdated(c.ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // who does not listen has left
+			_ = c.sdk.ResourceUpdated(c.ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // fails only if the client has left
 		}
 	}
 }

@@ -12,13 +12,12 @@ import (
 	"troupe/messages"
 )
 
-// taskAfter is how long a call waits before it becomes a task: most commands end
-// within it, and a task costs the client two requests more.
+// taskAfter is how long a call waits before it becomes a task. Most commands end within
+// it, and a task costs the client two more requests.
 const taskAfter = time.Second
 
-// asTask answers a run that has ended soon, and makes a task of one that has not. The
-// task ends with the job: then its result is that of the run. Who cancels it ends the
-// job.
+// asTask answers a run that ends soon and makes a task of another one. The task ends
+// with the job and has the result of the run. A cancelled task stops the job.
 func (c *call) asTask(ctx context.Context, f *activeRun) (answer, error) {
 	soon := time.NewTimer(taskAfter)
 	defer soon.Stop()
@@ -34,7 +33,7 @@ func (c *call) asTask(ctx context.Context, f *activeRun) (answer, error) {
 		if t.ID() != "" {
 			c.task = t
 			t.Say("running: " + core.Preview(f.in.Command))
-		} else if f.in.WaitSeconds == nil { // there are too many, and it is a call after all, with its budget
+		} else if f.in.WaitSeconds == nil { // too many tasks: an ordinary call, with its foreground budget
 			late := time.AfterFunc(core.DefaultWait-taskAfter, func() { _, _ = c.options.Host.Promote(ctx, messages.JobID(f.uid)) })
 			defer late.Stop()
 		}
@@ -53,7 +52,7 @@ func (c *call) asTask(ctx context.Context, f *activeRun) (answer, error) {
 	}}, nil
 }
 
-// askTask asks for what a task's job waits for; nil is no answer.
+// askTask asks for the input of a task's job; nil means no answer.
 func (c *call) askTask(ctx context.Context, f *activeRun, form *sdk.ElicitParams) *sdk.ElicitResult {
 	f.asked++
 	key := answerField + "-" + strconv.Itoa(f.asked)

@@ -14,30 +14,29 @@ import (
 	"troupe/messages"
 )
 
-// result is what a tool answers: a structure that says it as a text, too, and carries
-// notices.
+// result is the structured result of a tool. It also has a text and carries notices.
 type result interface {
 	Text() string
 	Carry(notices []core.Notice)
 }
 
-// answer is a result, and the jobs of which it tells.
+// answer is a result and the jobs in it.
 type answer struct {
 	result
 	jobs  []messages.Job
 	links []sdk.Content
-	asks  *sdk.CallToolResult // the client is asked for something first
-	later tasks.Work          // it is still to be done, as a task
+	asks  *sdk.CallToolResult // the client is asked for input first
+	later tasks.Work          // work to do as a task
 }
 
 // call is one call of a tool.
 type call struct {
 	*client
 	req  *sdk.CallToolRequest
-	task *tasks.Task // which it has become; nil: it is still a call
+	task *tasks.Task // the task it has become; nil: none
 }
 
-// addTools gives the server of a client its tools.
+// addTools adds the core tools to the server of a client.
 func (c *client) addTools() {
 	for _, t := range core.Tools(c.options.Beside) {
 		switch t.Name {
@@ -61,8 +60,8 @@ func (c *client) addTools() {
 	}
 }
 
-// add adds one tool. An error has no structure, since those who show one show nothing
-// else of it: its text says all.
+// add adds one tool. An error has no structure: a client that shows structure would
+// hide the text, which says all.
 func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context, In) (answer, error)) {
 	schema, err := jsonschema.For[Out](nil)
 	if err != nil {
@@ -84,7 +83,7 @@ func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context
 	})
 }
 
-// serve does what a call asks for.
+// serve serves one call.
 func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in In, handle func(*call, context.Context, In) (answer, error)) (*sdk.CallToolResult, any, error) {
 	select {
 	case c.calls <- struct{}{}:
@@ -106,7 +105,7 @@ func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in 
 	return c.answer(ctx, a)
 }
 
-// answer sends a result with the notices that the client has not heard.
+// answer sends a result with the pending notices.
 func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any, error) {
 	switch {
 	case a.asks != nil:
@@ -117,9 +116,9 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any
 	for _, job := range a.jobs {
 		switch {
 		case !job.State.Ended():
-		case ctx.Err() != nil: // nobody reads it
+		case ctx.Err() != nil: // no client reads the result
 			c.trackEnd(job.UID)
-			c.hasEnded(job) // nobody may listen
+			c.hasEnded(job) // events may not be followed
 		default:
 			c.markNotified(job)
 			continue
@@ -134,20 +133,20 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any
 	return &sdk.CallToolResult{Content: content}, a.result, nil
 }
 
-// goesOnAlone lists a job that no call waits for, and hears of its end.
+// goesOnAlone lists a background job and follows its end.
 func (c *client) goesOnAlone(ctx context.Context, job messages.Job) {
 	c.show(job)
-	c.hearsOf(ctx, job.ID)
+	c.followEnd(ctx, job.ID)
 }
 
-// hearsOf hears of the end of a job.
-func (c *client) hearsOf(ctx context.Context, job messages.JobID) {
+// followEnd follows the end of a job.
+func (c *client) followEnd(ctx context.Context, job messages.JobID) {
 	if err := c.listen(ctx, false); err != nil && ctx.Err() == nil { // the next result tries again
-		c.log.Warn("the end of a job may be told late", "job", job, "error", err)
+		c.log.Warn("the end of a job may be reported late", "job", job, "error", err)
 	}
 }
 
-// failed sends an error as the result of a tool: a model can do something about it.
+// failed returns an error as the result of a tool, so that a model can react to it.
 func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, any, error) {
 	var e *messages.Error
 	if !errors.As(err, &e) {
@@ -160,11 +159,11 @@ func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, an
 }
 
 func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolResult {
-	var told core.ResultNotices
-	if ctx.Err() == nil { // else nobody reads it
-		told.Notifications = c.takeNotices()
+	var notices core.ResultNotices
+	if ctx.Err() == nil { // a client reads the result
+		notices.Notifications = c.takeNotices()
 	}
-	text := core.Fail(e).Text(told)
+	text := core.Fail(e).Text(notices)
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
 }
 
@@ -196,7 +195,7 @@ func records(jobs []messages.Job) []core.JobRecord {
 	return out
 }
 
-// stop ends jobs, or only sends them a signal.
+// stop stops jobs, or only signals them.
 func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 	if err := in.Check(); err != nil {
 		return answer{}, err
@@ -248,7 +247,7 @@ func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 	return a, nil
 }
 
-// jobsOf are the live jobs of a session.
+// jobsOf returns the live jobs of a session.
 func (c *call) jobsOf(ctx context.Context, session string) ([]messages.JobID, error) {
 	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope})
 	var ids []messages.JobID
@@ -260,8 +259,7 @@ func (c *call) jobsOf(ctx context.Context, session string) ([]messages.JobID, er
 	return ids, err
 }
 
-// stopEach ends the jobs that are named; all of them are found first, so that one that
-// is not there leaves the others alone.
+// stopEach stops the named jobs. It finds all of them first: an unknown one stops none.
 func (c *call) stopEach(ctx context.Context, in core.Stop, grace time.Duration, why string) (ids []messages.JobID, left []messages.Survivor, err error) {
 	for _, name := range in.JobIDs {
 		job, err := c.own(ctx, name)
@@ -273,7 +271,7 @@ func (c *call) stopEach(ctx context.Context, in core.Stop, grace time.Duration, 
 	errs := make([]error, len(ids))
 	stopped := make([]messages.CommandStopped, len(ids))
 	var all sync.WaitGroup
-	for i, id := range ids { // at once: each may take its grace
+	for i, id := range ids { // concurrently: each may take its grace
 		all.Go(func() {
 			if in.Signal != "" {
 				errs[i] = c.options.Host.Signal(ctx, messages.SignalCommand{Job: id, Signal: in.Signal})
@@ -292,7 +290,7 @@ func (c *call) stopEach(ctx context.Context, in core.Stop, grace time.Duration, 
 	return ids, left, nil
 }
 
-// promote lets a job go on without the call that waits for it.
+// promote moves a job to the background, without the call that waits for it.
 func (c *call) promote(ctx context.Context, in core.Job) (answer, error) {
 	job, err := c.own(ctx, in.JobID)
 	if err != nil {
@@ -304,7 +302,7 @@ func (c *call) promote(ctx context.Context, in core.Job) (answer, error) {
 	if job, err = c.options.Host.Promote(ctx, job.ID); err != nil {
 		return answer{}, err
 	}
-	return c.tell(ctx, job, core.DefaultBytes, "it goes on in the background; its end will be told")
+	return c.tell(ctx, job, core.DefaultBytes, "it goes on in the background; a later result reports its end")
 }
 
 // screen shows a terminal.

@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// wait waits for jobs: it is how every client can hear of an end, also one that takes
-// no notifications.
+// wait waits for jobs. Every client can learn of an end this way, also one without
+// support for notifications.
 func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 	var ids []messages.JobID
 	for _, name := range in.JobIDs {
@@ -28,7 +28,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		for _, job := range jobs {
 			ids = append(ids, messages.JobID(job.UID))
 		}
-		for _, id := range c.unnotified() { // one that has ended just now is waited for, too
+		for _, id := range c.unnotified() { // includes jobs that have just ended
 			if !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
@@ -54,7 +54,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		met := slices.Contains(end.Met, job.ID) || slices.Contains(end.Met, messages.JobID(job.UID))
 		seen := core.WaitedJob{JobRecord: core.Tell(job, time.Now()), Met: met}
 		if (met || job.State.Ended()) && len(job.Output) > 0 {
-			page, err := c.tail(ctx, job, most)
+			page, err := c.outputTail(ctx, job, most)
 			if page, err = instead(job, page, err); err != nil {
 				return answer{}, err
 			}
@@ -68,8 +68,8 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 	return answer{result: out, jobs: end.Jobs}, nil
 }
 
-// grow brings the sizes of outputs up to what is shown of them: a record is as it was
-// when the wait began.
+// grow raises the sizes of outputs to what is shown of them: a record is as old as the
+// start of the wait.
 func (c *call) grow(ctx context.Context, outputs []core.Stream, job messages.Job, page messages.OutputPage) error {
 	if len(outputs) == 1 {
 		outputs[0].Bytes = max(outputs[0].Bytes, page.Bytes)
@@ -82,7 +82,7 @@ func (c *call) grow(ctx context.Context, outputs []core.Stream, job messages.Job
 	return err
 }
 
-// awaitTelling waits, and tells that it does.
+// awaitTelling waits and reports progress.
 func (c *call) awaitTelling(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

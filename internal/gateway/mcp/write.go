@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// write gives a job input, and shows what it answers.
+// write writes input to a job and shows its reply.
 func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 	if bad := in.Check(); bad != nil {
 		return answer{}, bad
@@ -38,7 +38,7 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 		}
 		c.answered(ctx, id, before, wait, quiet, in.EOF)
 	}
-	if job, err = c.options.Host.Job(ctx, id); err != nil { // before its output: what has ended has written all of it
+	if job, err = c.options.Host.Job(ctx, id); err != nil { // before the output: an ended job has written all of it
 		return answer{}, err
 	}
 	out := &core.RunResult{}
@@ -55,10 +55,10 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 	return answer{result: out, jobs: []messages.Job{job}}, nil
 }
 
-// since shows what a job has written behind what it had.
+// since shows what a job has written after earlier sizes.
 func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (core.OutputExcerpt, error) {
 	if len(before) == 1 {
-		return c.behind(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
+		return c.outputFrom(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
 	}
 	page, err := c.both(ctx, messages.JobID(job.UID), [2]int64{before[0].Bytes, before[1].Bytes}, most)
 	page, err = instead(job, page, err)
@@ -81,11 +81,11 @@ func (c *call) put(ctx context.Context, id messages.JobID, in core.Write) error 
 	return err
 }
 
-// answered waits until a job has answered what it was given: it has ended, it waits for
-// input again, or it has written something and is quiet since. That it waits is not
-// seen of every program (docs/api.md), and that it is quiet says little: the first of
-// them counts. Behind the end of its input it waits for no more of it, whatever it is
-// seen to do; and that it never will, since it is about to end, is no answer.
+// answered waits until a job has reacted to input: it has ended, waits for input again,
+// or has written something and is quiet. Waiting is not visible for every program
+// (docs/api.md) and quiet is a weak sign, so the first of them counts. After end of
+// input only the end or quiet counts. A condition that can no longer be met is no
+// reaction.
 func (c *call) answered(ctx context.Context, id messages.JobID, before []messages.StreamOutput, wait, quiet time.Duration, eof bool) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
