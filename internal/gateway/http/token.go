@@ -55,12 +55,12 @@ func readToken(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || peer.OwnerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
-		return "", refused("token", path+" must be a file of yours with mode 0600", "remove it, and a new one is made")
+		return "", refused("token", path+" must be a file of yours with mode 0600", "remove it, and troupe makes a new one")
 	}
 	text, err := io.ReadAll(io.LimitReader(file, 2*tokenLength))
 	token := strings.TrimSpace(string(text))
 	if err == nil && len(token) < tokenLength {
-		err = refused("token", path+" holds no token", "remove it, and a new one is made")
+		err = refused("token", path+" holds no token", "remove it, and troupe makes a new one")
 	}
 	return token, err
 }

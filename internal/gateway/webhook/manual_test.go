@@ -40,7 +40,7 @@ func signed(secret string, header http.Header, body []byte) bool {
 // What the manual has a receiver do is what stands above, and it tells a notice from
 // a forgery.
 func TestTheManualVerifies(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/notifications.md")
+	manual, err := os.ReadFile("../../../docs/notifications.md")
 	require.NoError(t, err)
 	_, text, _ := strings.Cut(string(manual), "```go\n")
 	text, _, _ = strings.Cut(text, "```")

@@ -14,25 +14,25 @@ import (
 	"troupe/messages"
 )
 
-// A secret is written as Standard Webhooks do: a mark, and base64 of its bytes.
+// A secret has the form of Standard Webhooks: a prefix and base64.
 const (
 	secretMark  = "whsec_"
 	secretBytes = 32
-	leastSecret = 24 // what Standard Webhooks ask for
+	leastSecret = 24 // minimum of Standard Webhooks
 	mostSecret  = 64
 )
 
-// Secret reads the secret that signs notices from a file of the user's own with
-// mode 0600. A file that others may read, or a symbolic link, is refused.
+// Secret reads the secret that signs notices from a file of our user with mode 0600. It
+// refuses a symbolic link and a file that others may read.
 func Secret(path string) ([]byte, error) {
-	return secretOf(path, "mend it, or leave notify.secret_file out and one is made")
+	return secretOf(path, "correct it, or remove notify.secret_file, and troupe makes one")
 }
 
-// secretOf reads a secret; hint is what helps if it is none.
+// secretOf reads a secret; hint is the advice in its errors.
 func secretOf(path, hint string) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("the secret of notices cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the secret of notices: %w", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -54,7 +54,7 @@ func secretOf(path, hint string) ([]byte, error) {
 	return secret, nil
 }
 
-// OwnSecret reads the secret, or makes one where there is none yet.
+// OwnSecret reads the secret, or makes one if the file does not exist.
 func OwnSecret(path string) ([]byte, error) {
 	made := make([]byte, secretBytes)
 	if _, err := rand.Read(made); err != nil {
@@ -63,9 +63,9 @@ func OwnSecret(path string) ([]byte, error) {
 	err := peer.MakeFile(path, secretMark+base64.StdEncoding.EncodeToString(made)+"\n")
 	switch {
 	case errors.Is(err, os.ErrExist):
-		return secretOf(path, "remove it, and a new one is made")
+		return secretOf(path, "remove it, and troupe makes a new one")
 	case err != nil:
-		return nil, fmt.Errorf("the secret of notices cannot be stored: %w", err)
+		return nil, fmt.Errorf("cannot store the secret of notices: %w", err)
 	}
 	return made, nil
 }

@@ -18,35 +18,34 @@ import (
 	"troupe/messages"
 )
 
-// DefaultTimeout is how long one try may take: a receiver that has more to do
-// answers first, and does it then.
+// DefaultTimeout bounds one try. A receiver with more to do replies first.
 const DefaultTimeout = 15 * time.Second
 
 const (
-	// maxAnswer is how much of an answer is read, so that its connection can be used
-	// again; nobody looks at it.
+	// maxAnswer bounds the part of a reply that is read so that its connection can be
+	// used again. It is discarded.
 	maxAnswer = 16 << 10
-	// maxHeader bounds the headers of an answer.
+	// maxHeader bounds the headers of a reply.
 	maxHeader = 16 << 10
-	// idleTime is how long a connection is kept for the next notice.
+	// idleTime is how long an idle connection is kept.
 	idleTime = 30 * time.Second
 )
 
-// Options say how a Sender is made.
+// Options configure a Sender.
 type Options struct {
-	Secret  []byte        // signs what is sent; see Secret
+	Secret  []byte        // signs the notices; see Secret
 	Timeout time.Duration // of one try; 0: DefaultTimeout
-	Agent   string        // the User-Agent; "": troupe
+	Agent   string        // User-Agent; "": troupe
 }
 
-// Sender posts notices. It implements actors.Webhooks, and holds no more than the
-// tries that are under way, of which the tree makes one at a time for each URL.
+// Sender posts notices. It implements actors.Webhooks and keeps only the tries in
+// progress. The actors make one at a time for each URL.
 type Sender struct {
 	options Options
 	client  *http.Client
 }
 
-// New makes a Sender. A proxy is taken from the environment, as everybody does.
+// New returns a Sender. It uses the proxy of the environment.
 func New(o Options) *Sender {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -64,34 +63,34 @@ func New(o Options) *Sender {
 }
 
 // Deliver implements actors.Webhooks.
-func (s *Sender) Deliver(d messages.Delivery, told func(messages.Delivered)) (cancel func()) {
+func (s *Sender) Deliver(d messages.Delivery, done func(messages.Delivered)) (cancel func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	go func() {
 		defer cancel()
-		told(s.try(ctx, d, time.Now()))
+		done(s.try(ctx, d, time.Now()))
 	}()
 	return cancel
 }
 
-// Close lets go of connections that nobody uses.
+// Close closes idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
 func (s *Sender) try(ctx context.Context, d messages.Delivery, now time.Time) messages.Delivered {
 	request, err := s.request(ctx, d, now)
 	if err != nil {
 		return messages.Delivered{Gone: true, Err: messages.Error{
-			Code: messages.InvalidParams, Reason: "url", Message: "nothing can be sent to the URL: " + cause(err), Hint: "give another URL",
+			Code: messages.InvalidParams, Reason: "url", Message: "cannot send to the URL: " + cause(err), Hint: "give another URL",
 		}}
 	}
 	answer, err := s.client.Do(request)
 	if err != nil {
 		return messages.Delivered{Err: messages.Error{
-			Code: messages.Refused, Reason: reason(err), Message: "the URL cannot be reached: " + cause(err), Hint: "see that something listens there",
+			Code: messages.Refused, Reason: reason(err), Message: "cannot reach the URL: " + cause(err), Hint: "check that a server listens there",
 		}}
 	}
 	defer answer.Body.Close()
-	defer context.AfterFunc(ctx, func() { _ = answer.Body.Close() })() // behind a 101 it is the connection, which ctx does not end
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)) // it was said with the status
+	defer context.AfterFunc(ctx, func() { _ = answer.Body.Close() })() // after a 101 the body is the connection, which ctx does not end
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)) // only the status matters
 	return judge(answer, now)
 }
 
@@ -117,7 +116,7 @@ func (s *Sender) request(ctx context.Context, d messages.Delivery, now time.Time
 	return r, nil
 }
 
-// judge says what an answer means for the notice.
+// judge returns what a reply means for the notice.
 func judge(answer *http.Response, now time.Time) messages.Delivered {
 	code := answer.StatusCode
 	if code >= 200 && code < 300 {
@@ -125,20 +124,20 @@ func judge(answer *http.Response, now time.Time) messages.Delivered {
 	}
 	out := messages.Delivered{After: retryAfter(answer.Header.Get("Retry-After"), now), Err: messages.Error{
 		Code: messages.Refused, Reason: fmt.Sprintf("http_%d", code),
-		Message: strings.TrimSpace(fmt.Sprintf("the URL answered %d %s", code, http.StatusText(code))), Hint: "see what it has against the request",
+		Message: strings.TrimSpace(fmt.Sprintf("the URL answered %d %s", code, http.StatusText(code))), Hint: "check why the server rejects the request",
 	}}
 	switch {
 	case code == http.StatusGone:
-		out.Gone, out.Err.Hint = true, "it wants to hear nothing more; name another one"
+		out.Gone, out.Err.Hint = true, "the receiver wants no more notices; use another URL"
 	case code >= 300 && code < 400:
-		out.Err.Hint = "redirects are not followed; give the URL where it leads"
+		out.Err.Hint = "redirects are not followed; use the URL of the target"
 	}
 	return out
 }
 
-// retryAfter is how long a receiver wants to be left alone: seconds, or a date.
+// retryAfter returns the delay that a receiver asks for, in seconds or as a date.
 func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // which gives the largest
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // ErrRange: the largest number
 		return time.Duration(min(max(seconds, 0), int64(messages.MaxDuration/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
@@ -147,7 +146,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// cause is an error without the URL, which stands beside it.
+// cause returns an error without the URL, which its message repeats.
 func cause(err error) string {
 	var outer *url.Error
 	if errors.As(err, &outer) {

@@ -20,11 +20,11 @@ const (
 	SignatureHeader = "Webhook-Signature"
 )
 
-// Tolerance is how far the clock of a sender may be from that of a receiver: what
-// is older may have been recorded and sent again by somebody else.
+// Tolerance bounds the difference between the clocks of sender and receiver. An older
+// notice may be a recorded one that an attacker repeats.
 const Tolerance = 5 * time.Minute
 
-// Sign is the signature of a try.
+// Sign returns the signature of a try.
 func Sign(secret []byte, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(id + "." + timestamp + "."))
@@ -32,16 +32,16 @@ func Sign(secret []byte, id, timestamp string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Verify is for who receives: it says whether a request was sent by who has the
-// secret, and not long ago. What was seen under its webhook-id before was told again.
+// Verify serves receivers: it reports whether a request is signed with the secret, and
+// recent. A webhook-id seen before marks a repeated notice.
 func Verify(secret []byte, header http.Header, body []byte, now time.Time) error {
 	stamp := header.Get(TimestampHeader)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return unverified("it has no timestamp")
+		return unverified("no timestamp")
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {
-		return unverified(fmt.Sprintf("its timestamp is %s off", age.Round(time.Second)))
+		return unverified(fmt.Sprintf("the timestamp is %s off", age.Round(time.Second)))
 	}
 	want := Sign(secret, header.Get(IDHeader), stamp, body)
 	for _, given := range strings.Fields(header.Get(SignatureHeader)) {
@@ -49,7 +49,7 @@ func Verify(secret []byte, header http.Header, body []byte, now time.Time) error
 			return nil
 		}
 	}
-	return unverified("no signature of it is right")
+	return unverified("no valid signature")
 }
 
 func unverified(why string) error {

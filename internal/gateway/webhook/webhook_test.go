@@ -210,7 +210,7 @@ func TestSecurityWebhookSecret(t *testing.T) {
 	}
 	_, err = webhook.OwnSecret(path)
 	require.ErrorContains(t, err, path)
-	require.ErrorContains(t, err, "remove it, and a new one is made")
+	require.ErrorContains(t, err, "remove it, and troupe makes a new one")
 	_, err = webhook.Secret(filepath.Join(dir, "none"))
 	require.True(t, errors.Is(err, os.ErrNotExist))
 }
