@@ -17,7 +17,7 @@ import (
 	"troupe/internal/gateway/mcp/web"
 )
 
-// readTimeout bounds how long the suite may take to send the header of a request.
+// readTimeout bounds the header of a request from the suite.
 const readTimeout = 10 * time.Second
 
 func main() {
@@ -29,8 +29,8 @@ func main() {
 	}
 }
 
-// serve serves the fixtures until ctx ends, and prints their URL. The suite cannot send a
-// token, so the address is a loopback one and needs none.
+// serve serves the fixtures until ctx ends and prints their URL. The suite cannot send
+// a token, so the address is a loopback one without a token.
 func serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

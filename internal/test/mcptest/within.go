@@ -1,4 +1,3 @@
-// Package mcptest is what the tests of the MCP gateway's packages share.
 package mcptest
 
 import (
@@ -6,10 +5,10 @@ import (
 	"time"
 )
 
-// Patience is far beyond what anything in those tests takes.
+// Patience exceeds the time that anything in those tests takes.
 const Patience = 20 * time.Second
 
-// Within takes what comes next, if it comes in time.
+// Within returns the next value, or fails the test if none comes in time.
 func Within[T any](t testing.TB, from <-chan T) (it T) {
 	t.Helper()
 	select {
