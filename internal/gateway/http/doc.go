@@ -1,7 +1,7 @@
-// Package http serves the API of the daemon: HTTP and JSON on a unix socket of one user
-// and, if configured, on loopback with a token. It decodes a request, asks the node and
-// encodes the reply; package wire defines the JSON, openapi.yaml the whole API, package
-// client its Go client.
+// Package http serves the API of the daemon: HTTP and JSON on a unix socket of one
+// user. It can also serve loopback TCP with a token. It decodes a request, asks the
+// node and encodes the reply. Package wire defines the JSON, openapi.yaml the whole
+// API, package client its Go client.
 //
 //	listener, err := http.Listen(socket)           // before the node is opened
 //	server := http.New(http.Options{Node: http.AdaptNode(node)})

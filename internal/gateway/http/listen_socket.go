@@ -15,9 +15,9 @@ import (
 )
 
 // Listen opens the socket of the daemon with mode 0600. Its directory belongs to our
-// user alone and is made (0700) if it does not exist. Listen refuses a directory or a
-// socket of another user, a directory that others may enter, a symbolic link, and a
-// socket on which a daemon answers. It replaces the socket of a dead daemon.
+// user alone and is made (0700) if it does not exist. Listen refuses a symbolic link, a
+// directory or a socket of another user, and a directory that others may enter. It
+// refuses a socket on which a daemon answers and replaces that of a dead daemon.
 //
 // Listen changes the umask of the process for a moment: call it before any other part of the process makes files.
 func Listen(path string) (net.Listener, error) {
@@ -132,9 +132,9 @@ func ownDirectory(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// steady refuses a parent in which others may rename our directory: writable for others
-// without a sticky bit, or owned by a user other than root. It checks this one
-// directory; the owner of the path keeps those above safe.
+// steady refuses a parent in which others may rename our directory. Such a parent is
+// writable for others without a sticky bit, or owned by a user other than root. Only
+// this one directory is checked; the owner of the path keeps those above safe.
 func steady(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil {

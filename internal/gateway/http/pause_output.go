@@ -62,7 +62,7 @@ func (c *request) pause(uid messages.UID) error {
 }
 
 // release resumes the job after its last holder, also if that has disconnected. An
-// ended job needs no message, nor one whose keeper was replaced.
+// ended job needs no message, nor one that only the keeper still holds.
 func (c *request) release(uid messages.UID) {
 	defer c.letGo(uid)
 	c.mu.Lock()

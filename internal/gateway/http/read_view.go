@@ -10,8 +10,8 @@ import (
 )
 
 // read sends one bounded view as text: a page of lines from 1 (line, limit), the first
-// lines (head), the last lines (tail), both (equal head and tail), or the end of the
-// output in bytes.
+// lines (head), or the last lines (tail). Equal head and tail send both ends. The
+// default is the end of the output in bytes.
 func (c *request) read() error {
 	if c.r.URL.Query().Has("since") {
 		return &messages.Error{

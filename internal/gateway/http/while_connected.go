@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// A long request belongs to its connection and ends with it. The HTTP server sees the
-// end of a connection only until a byte arrives after the request, such as a stray
-// newline or the next request. From then on this file watches the connection.
+// A long request belongs to its connection and ends with it. The HTTP server watches a
+// connection only until a byte arrives after the request: a stray newline or the next
+// request. From then on this file watches the connection.
 
 // Read implements net.Conn. The server reads a single byte when it watches for the end.
 func (d *clientConn) Read(p []byte) (int, error) {

@@ -44,7 +44,7 @@ func (s *Server) newClient() *client {
 		Server: s, calls: make(chan struct{}, maxCalls), backgroundJobs: map[messages.UID]*trackedJob{},
 		flights: map[messages.UID]*activeRun{}, listed: map[messages.JobID][]string{}, parameters: map[string]*parameters{},
 	}
-	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's: a canceled context would still be referenced
+	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's, which would keep abandoned clients in memory
 	c.sdk = sdk.NewServer(s.describe(), &sdk.ServerOptions{
 		Instructions: s.instructions(), Capabilities: &sdk.ServerCapabilities{},
 		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // each client sees its own

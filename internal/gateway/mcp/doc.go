@@ -1,5 +1,6 @@
-// Package mcp serves the Model Context Protocol: the tools of the core dialect or of
-// another one, the records and outputs of jobs as resources, and notices of their ends.
+// Package mcp serves the Model Context Protocol: tools that run and control jobs, the
+// records and outputs of jobs as resources, and notices of their ends. The tools are
+// those of the core dialect or of another one.
 //
 //	server := mcp.New(mcp.Options{Host: host, …})
 //	err := server.Serve(ctx, stdin, stdout)        // one client, until it leaves

@@ -15,7 +15,7 @@ import (
 
 // OwnDirectory opens a directory of our user alone and makes it (0700) if it does not
 // exist. It refuses a symbolic link, a directory of another user, and one that others
-// may enter. use is the purpose of the directory and the reason in that error.
+// may enter. The error has use, the purpose of the directory, as its reason.
 func OwnDirectory(path, use string) (*os.File, error) {
 	foreign := func(why string) error {
 		return &messages.Error{
@@ -47,13 +47,13 @@ func OwnDirectory(path, use string) (*os.File, error) {
 }
 
 // MakeFile makes a file (0600) with a text. It returns fs.ErrExist if the file exists.
-// The file is written elsewhere and then linked, so that a crash leaves no partial
-// file.
+// The text is written under another name and then linked, so that a crash leaves no
+// partial file.
 func MakeFile(path, text string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fs.ErrExist
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600, in a file of our own
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600, distinct from the file of a concurrent call
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ const (
 )
 
 // Processing is the preference (RFC 7240) of a caller of run that wants the job before
-// it ends: a 102 reply names it in its Location.
+// it ends. A 102 reply then names the job in its Location.
 const Processing = "processing"
 
 // ErrorBody is the body of every error.

@@ -10,7 +10,7 @@ import (
 
 // scanner checks a JSON text for faults that the decoder of the standard library
 // accepts: deep nesting, keys in another case, duplicate keys, halves of surrogate
-// pairs, null as an element of a list or a map. It does not report invalid JSON.
+// pairs, null elements of a list or a map. It does not report invalid JSON.
 type scanner struct {
 	in    []byte
 	at    int

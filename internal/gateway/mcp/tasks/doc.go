@@ -1,5 +1,5 @@
 // Package tasks implements the extension io.modelcontextprotocol/tasks (SEP-2663) for
-// servers of the official SDK, which lacks it: a task may answer tools/call, and the
+// servers of the official SDK, which lacks it. A task may answer tools/call, and the
 // client asks for its result later.
 //
 //	store := tasks.New(tasks.Options{Client: scopeOf})

@@ -172,7 +172,8 @@ type agreed struct {
 	} `json:"notifications"`
 }
 
-// sending is a middleware for messages of the server.
+// sending replaces the marked messages of the server by notices, and acknowledges
+// subscriptions with their tasks.
 func (s *Store) sending(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		session, _ := r.GetSession().(*mcp.ServerSession)

@@ -39,8 +39,8 @@ func (*later) Error() string { return "a tool returned a task to a server withou
 // starts when the handler has returned.
 func Later(w Work) error { return &later{work: w} }
 
-// Only is like Later, for work that needs a task. A client without the extension is
-// refused with -32021, and the work does not start.
+// Only returns an error like Later, for work that needs a task. A client without the
+// extension is refused with -32021, and the work does not start.
 func Only(w Work) error { return &later{work: w, only: true} }
 
 // Offered reports whether the client accepts a task for this call. A tool need not

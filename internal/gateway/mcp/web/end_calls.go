@@ -9,9 +9,9 @@ import (
 // callsKey is the context key of the life of a session's calls.
 type callsKey struct{}
 
-// EndCalls is a receiving middleware that ends a call with its session. Otherwise the
-// call would outlive its client, and whatever ends the session would wait for it.
-// Without sessions a call ends with its request.
+// EndCalls ends a call with its session; add it as a receiving middleware. Otherwise the
+// call would outlive its client and delay the end of the session. Without sessions a
+// call ends with its request.
 func EndCalls(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		calls, ok := ctx.Value(callsKey{}).(context.Context)

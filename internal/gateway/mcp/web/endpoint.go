@@ -45,8 +45,8 @@ type Endpoint struct {
 }
 
 // Handler serves the servers that server returns. It calls server once for each new
-// session and once for each request of a revision without sessions. server may return
-// the same one each time; nil refuses the request with status 400.
+// session and once for each request of a revision without sessions. The same server may
+// be returned each time. A nil server refuses the request with status 400.
 //
 // The caller ends everything with Close.
 func Handler(server func(*http.Request) *mcp.Server, o Options) *Endpoint {

@@ -29,7 +29,7 @@ type session struct {
 	busy   int                // open requests, including streams
 }
 
-// end ends a session without waiting for its calls, as Close of the SDK does.
+// end ends a session without waiting for its calls; Close of the SDK waits for them.
 func (s *session) end() {
 	s.calls()
 	go func() { _ = s.life.Close() }()
