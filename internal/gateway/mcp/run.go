@@ -83,7 +83,7 @@ func (c *call) launch(ctx context.Context, f *activeRun, r messages.RunCommand) 
 		f.job, f.text, f.err = c.options.Host.Run(ctx, r, f.most, known)
 		switch {
 		case f.err != nil && ctx.Err() != nil: // the call was cancelled; the job may have started
-		case f.err != nil, f.job.UID != f.uid: // or the key joined another client's job
+		case f.err != nil, f.job.UID != f.uid: // or the key joined another job
 			c.untrack(f.uid)
 		}
 	})

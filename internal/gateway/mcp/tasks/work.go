@@ -23,7 +23,7 @@ const firstRevision = "2026-07-28"
 // task.
 //
 // The return of Work ends the task. A result completes it, also with IsError. A
-// *jsonrpc.Error or a panic makes it fail, the error of its canceled context makes it
+// *jsonrpc.Error or a panic makes it fail, the error of its cancelled context makes it
 // cancelled. Any other error is a result with IsError, as for the SDK's tools.
 type Work func(ctx context.Context, t *Task) (*mcp.CallToolResult, error)
 
