@@ -31,7 +31,7 @@ type Attachment struct {
 	conn *websocket.Conn
 }
 
-// AttachEvent is bytes of the output, or a message of the daemon (wire.AttachSaid).
+// AttachEvent is bytes of the output, or a message of the daemon (wire.AttachEvent).
 type AttachEvent struct {
 	Data []byte
 	Said wire.AttachEvent // Kind is "" with Data

@@ -188,7 +188,7 @@ func TestBadInputReplies(t *testing.T) {
 		"nothing":             {"", "EOF"},
 		"half a header":       {"HTTP/1.1 200 OK\r\nA: b\r\n", "EOF"},
 		"a header for ever":   {"HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", maxHeader), "too long"},
-		"announced for ever":  {strings.Repeat(early, maxInterim+1), "announces"},
+		"announced for ever":  {strings.Repeat(early, maxInterim+1), "informational replies"},
 		"half of what it has": {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok", "unexpected EOF"},
 	} {
 		tr := daemon(t, reads(t, c.reply))
