@@ -163,7 +163,7 @@ func (p *ends) cutGap(e HeadTail) (HeadTail, error) {
 	if p.h >= p.o.Head && p.t >= p.o.Tail {
 		return e, nil
 	}
-	s, left, err := middle(p.r, p.from, p.to, p.o.Bytes-p.headText-p.tailText, p.o.Marker)
+	s, left, err := truncateLine(p.r, p.from, p.to, p.o.Bytes-p.headText-p.tailText, p.o.Marker)
 	switch {
 	case err != nil || s == "":
 	case p.h < p.o.Head:
@@ -186,7 +186,7 @@ func (p *ends) cutOuter(e HeadTail) (HeadTail, error) {
 		if err != nil {
 			return HeadTail{}, err
 		}
-		s, left, err := middle(p.r, 0, end, room, p.o.Marker)
+		s, left, err := truncateLine(p.r, 0, end, room, p.o.Marker)
 		if err != nil {
 			return HeadTail{}, err
 		}
@@ -199,7 +199,7 @@ func (p *ends) cutOuter(e HeadTail) (HeadTail, error) {
 		if err != nil {
 			return HeadTail{}, err
 		}
-		s, left, err := middle(p.r, begin, p.size, room, p.o.Marker)
+		s, left, err := truncateLine(p.r, begin, p.size, room, p.o.Marker)
 		if err != nil {
 			return HeadTail{}, err
 		}

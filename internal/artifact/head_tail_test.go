@@ -206,7 +206,7 @@ func TestMiddleOfAnyLine(t *testing.T) {
 
 // middleOf is middle for a text.
 func middleOf(line string, n int, mark Marker) (string, int64) {
-	cut, left, err := middle(strings.NewReader(line), 0, int64(len(line)), n, mark)
+	cut, left, err := truncateLine(strings.NewReader(line), 0, int64(len(line)), n, mark)
 	if err != nil {
 		panic(err) // a string is read without errors
 	}

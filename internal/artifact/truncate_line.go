@@ -9,10 +9,10 @@ import (
 // Marker is the text that stands in a line for bytes of it that are left out.
 type Marker func(left int64) string
 
-// middle makes the line [from, to) of r, with its newline if it has one, keep to n bytes by
+// truncateLine makes the line [from, to) of r, with its newline if it has one, keep to n bytes by
 // leaving out its middle, at runes, and says how many bytes were left out; 0: it is whole
 // . Where not even the marker fits there is no text. No more of it than n bytes is read.
-func middle(r io.ReaderAt, from, to int64, n int, mark Marker) (string, int64, error) {
+func truncateLine(r io.ReaderAt, from, to int64, n int, mark Marker) (string, int64, error) {
 	ending, err := lineEnd(r, from, to)
 	if err != nil {
 		return "", 0, err
