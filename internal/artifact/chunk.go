@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// chunk is how much of a file is in memory while something is looked for in it.
+// chunk is how many bytes of a file a scan holds in memory.
 const chunk = 64 << 10
 
-// CountLines counts the lines of the size bytes of r: newlines, and an end without one.
+// CountLines counts the lines of the size bytes of r. A last line needs no newline.
 func CountLines(ctx context.Context, r io.ReaderAt, size int64) (int64, error) {
 	var ends int64
 	open := false
@@ -24,7 +24,7 @@ func CountLines(ctx context.Context, r io.ReaderAt, size int64) (int64, error) {
 	return ends, err
 }
 
-// nextLine is where the line ends that begins at from, at to if there is no newline.
+// nextLine returns where the line that begins at from ends; to if it has no newline.
 func nextLine(r io.ReaderAt, from, to int64) (int64, error) {
 	at, found := from, false
 	err := eachChunk(context.Background(), r, from, to, func(p []byte) bool {
@@ -38,7 +38,7 @@ func nextLine(r io.ReaderAt, from, to int64) (int64, error) {
 	return at, err
 }
 
-// lastLine is where the last line of the size bytes of r begins.
+// lastLine returns where the last line of the size bytes of r begins.
 func lastLine(r io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, min(chunk, size))
 	for to := max(0, size-1); to > 0; {
@@ -55,7 +55,8 @@ func lastLine(r io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// eachChunk gives [from, to) of r in pieces while look wants more.
+// eachChunk calls look with consecutive pieces of [from, to) of r while look returns
+// true.
 func eachChunk(ctx context.Context, r io.ReaderAt, from, to int64, look func(p []byte) bool) error {
 	if from >= to {
 		return nil
@@ -77,7 +78,7 @@ func eachChunk(ctx context.Context, r io.ReaderAt, from, to int64, look func(p [
 	return nil
 }
 
-// unexpected is why bytes that should be there could not be read.
+// unexpected returns the error of a read that got fewer bytes than it must.
 func unexpected(err error) error {
 	if err == nil || err == io.EOF {
 		return io.ErrUnexpectedEOF

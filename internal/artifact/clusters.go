@@ -7,12 +7,12 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// maxCluster is the longest character there is, in bytes: one that is longer, a letter
-// under a thousand accents, counts as several.
+// maxCluster bounds a character, in bytes. A longer one, such as a letter with a
+// thousand accents, counts as several.
 const maxCluster = 1 << 10
 
-// clusterLen is how many bytes the first character of p has. p is more than maxCluster
-// bytes long, or all that is left of a line.
+// clusterLen returns the length of the first character of p, in bytes. p is longer than
+// maxCluster, or the rest of a line.
 func clusterLen(p []byte) int {
 	if n := plainLen(p); n > 0 {
 		return n
@@ -24,8 +24,8 @@ func clusterLen(p []byte) int {
 	return len(cluster)
 }
 
-// plainLen is the length of the first rune of p if it is a character for certain,
-// since what follows it begins another; 0 if that takes a closer look.
+// plainLen returns the length of the first rune of p if the next rune certainly begins
+// another character; else 0.
 func plainLen(p []byte) int {
 	n := plainRune(p)
 	if n == 0 || n == len(p) || plainRune(p[n:]) > 0 {
@@ -34,8 +34,8 @@ func plainLen(p []byte) int {
 	return 0
 }
 
-// plainRune is the length of the first rune of p if it neither joins the one before
-// it nor the one behind it, when both are such runes. Lines have no LF: a CR is one.
+// plainRune returns the length of the first rune of p, in bytes. It returns 0 if that
+// rune might join a neighbour. A CR counts as plain, since lines have no LF.
 func plainRune(p []byte) int {
 	if p[0] < utf8.RuneSelf {
 		return 1
@@ -47,8 +47,8 @@ func plainRune(p []byte) int {
 	return 0
 }
 
-// plain are large blocks of letters that never join others: Latin, Greek, Cyrillic,
-// Kana and Han.
+// plain reports whether r belongs to a large block of letters that never join others:
+// Latin, Greek, Cyrillic, Kana, Han.
 func plain(r rune) bool {
 	switch {
 	case r >= 0xc0 && r <= 0x2ff, r >= 0x370 && r <= 0x3ff, r >= 0x400 && r <= 0x482,
@@ -58,7 +58,7 @@ func plain(r rune) bool {
 	return false
 }
 
-// asciiRun is how many of the first bytes of p are characters for certain, one each.
+// asciiRun returns how many of the first bytes of p are certainly one character each.
 func asciiRun(p []byte) int {
 	n := 0
 	for len(p)-n >= 8 && binary.LittleEndian.Uint64(p[n:])&0x8080808080808080 == 0 {
@@ -68,26 +68,26 @@ func asciiRun(p []byte) int {
 		n++
 	}
 	if n < len(p) {
-		return max(0, n-1) // the one before it may be joined by it
+		return max(0, n-1) // a later rune may join the one before it
 	}
 	return n
 }
 
-// clusters goes over the characters of one line.
+// clusters iterates over the characters of one line.
 type clusters struct {
 	c     *cursor
-	count int64 // characters so far
+	count int64 // characters taken so far
 
-	p    []byte // what is next of the line
-	ends bool   // it is all that is left
-	skip int    // the bytes of line ending behind it
-	done bool   // all of it was given
-	got  bool   // p was asked for
+	p    []byte // next bytes of the line
+	ends bool   // p is the rest of the line
+	skip int    // bytes of the line ending after p
+	done bool   // no character is left
+	got  bool   // p was read at least once
 }
 
 func newClusters(c *cursor) *clusters { return &clusters{c: c} }
 
-// more makes the next characters ready; false says that the line is over.
+// more loads the next characters; false means that the line has ended.
 func (k *clusters) more() (bool, error) {
 	if len(k.p) > maxCluster || k.ends && len(k.p) > 0 {
 		return true, nil
@@ -111,8 +111,8 @@ func (k *clusters) take(n int, count int64) {
 	k.c.advance(n)
 }
 
-// pass goes over characters until count of them were seen, or the place off in the file
-// is reached, or the line is over.
+// pass skips characters until the count or the file offset is reached, or the line
+// ends.
 func (k *clusters) pass(count, off int64) error {
 	for k.count < count && k.c.off < off {
 		ok, err := k.more()
@@ -121,7 +121,7 @@ func (k *clusters) pass(count, off int64) error {
 		}
 		n := asciiRun(k.p)
 		if n == len(k.p) && !k.ends {
-			n-- // what follows may join it
+			n-- // the next byte may join it
 		}
 		if n := min(int64(n), count-k.count, off-k.c.off); n > 1 {
 			k.take(int(n), n)
@@ -132,8 +132,8 @@ func (k *clusters) pass(count, off int64) error {
 	return nil
 }
 
-// read gives characters until count of them were seen, room bytes are used up, or the
-// line is over.
+// read returns characters until the count is reached, room bytes are used, or the line
+// ends.
 func (k *clusters) read(count int64, room int) ([]byte, error) {
 	var out []byte
 	for k.count < count {
@@ -150,13 +150,13 @@ func (k *clusters) read(count int64, room int) ([]byte, error) {
 	return out, nil
 }
 
-// over says whether no character follows.
+// over reports whether no character follows.
 func (k *clusters) over() (bool, error) {
 	ok, err := k.more()
 	return !ok, err
 }
 
-// leave goes behind the line, and says whether a newline ended it.
+// leave moves past the line and reports whether a newline ended it.
 func (k *clusters) leave() (bool, error) {
 	if k.done {
 		k.c.advance(k.skip)

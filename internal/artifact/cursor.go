@@ -6,31 +6,31 @@ import (
 	"io"
 )
 
-// cursor goes over a file from one place on, with a chunk of it in memory.
+// cursor reads a file forward from an offset, with at most one chunk in memory.
 type cursor struct {
 	ctx  context.Context
 	r    io.ReaderAt
 	size int64
 
 	buf []byte
-	lo  int   // in buf: the next byte
-	hi  int   // in buf: behind the last one
-	off int64 // in the file: the next byte
+	lo  int   // index in buf of the next byte
+	hi  int   // index in buf after the last byte
+	off int64 // file offset of the next byte
 }
 
 func newCursor(ctx context.Context, r io.ReaderAt, off, size int64) *cursor {
 	return &cursor{ctx: ctx, r: r, size: size, off: off}
 }
 
-// window is what is next, at least n bytes unless the file ends before; last says that
-// nothing follows it. n is a chunk at most.
+// window returns the next bytes, at least n unless the file ends first. n is at most a
+// chunk; last means that p reaches the end.
 func (c *cursor) window(n int) (p []byte, last bool, err error) {
 	for c.hi-c.lo < n && c.off+int64(c.hi-c.lo) < c.size {
 		if err := c.ctx.Err(); err != nil {
 			return nil, false, err
 		}
 		if c.buf == nil {
-			c.buf = make([]byte, min(chunk, c.size)) // it may jump back
+			c.buf = make([]byte, min(chunk, c.size)) // jump may go back: not only the rest
 		}
 		if c.lo > 0 {
 			c.hi = copy(c.buf, c.buf[c.lo:c.hi])
@@ -48,13 +48,13 @@ func (c *cursor) window(n int) (p []byte, last bool, err error) {
 
 func (c *cursor) advance(n int) { c.lo, c.off = c.lo+n, c.off+int64(n) }
 
-// jump goes to another place.
+// jump moves the cursor to another offset.
 func (c *cursor) jump(off int64) { c.lo, c.hi, c.off = 0, 0, off }
 
-// atEnd says that no byte follows.
+// atEnd reports whether no byte follows.
 func (c *cursor) atEnd() bool { return c.off >= c.size }
 
-// skipLine goes behind the next newline, and says whether there was one.
+// skipLine moves past the next newline and reports whether there was one.
 func (c *cursor) skipLine() (bool, error) {
 	for !c.atEnd() {
 		p, _, err := c.window(1)
@@ -70,9 +70,9 @@ func (c *cursor) skipLine() (bool, error) {
 	return false, nil
 }
 
-// lineWindow is what is next of the text of a line, without its newline or the CR
-// before it. ends says that it is all that is left of the line, and skip how many bytes
-// of line ending follow it; if not, it is longer than n bytes.
+// lineWindow returns the next text of a line, without its CR LF or LF. ends means that
+// p is the rest of the line; skip is then the length of its ending. Otherwise the line
+// has more than n bytes left.
 func (c *cursor) lineWindow(n int) (p []byte, ends bool, skip int, err error) {
 	p, last, err := c.window(n + 2)
 	if err != nil {
@@ -87,5 +87,5 @@ func (c *cursor) lineWindow(n int) (p []byte, ends bool, skip int, err error) {
 	case last:
 		return p, true, 0, nil
 	}
-	return p[:len(p)-1], false, 0, nil // the last one may be the CR of a line ending
+	return p[:len(p)-1], false, 0, nil // the last byte may be the CR of a CR LF
 }

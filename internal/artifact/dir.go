@@ -16,31 +16,30 @@ import (
 	"troupe/spill"
 )
 
-// claims is how often a Dir looks for a name that is free.
+// claims bounds the tries to find a free name.
 const claims = 16
 
-// Dir is a directory of one session's files. It is made when it is first needed, by
-// whichever call comes first, and again if somebody deletes it. It is ours alone
-// (0700, never through a symbolic link), and its owner's lock is held until Close, so
-// that Sweep can tell what the dead have left. It is safe for concurrent use.
+// Dir is a directory for the files of one session. The first call that needs it creates
+// it, and so does one after an outside removal. Only this user has access (0700), and
+// it is never a symbolic link. Dir holds its owner's lock until Close, so that Sweep
+// can find directories of dead owners. It is safe for concurrent use.
 //
-// The directory is parent/name. If that is somebody else's, holds what no Dir has
-// put there, or has an owner who is alive, it is parent/name-<random>. What a dead
-// owner of the same name has left is taken over, so that paths that were told before
-// lead somewhere.
+// The directory is parent/name. It is parent/name-<random> if that name belongs to
+// another user, has content without an owner's lock, or has a live owner. A directory
+// of the same name with a dead owner is reused, so that earlier paths stay valid.
 type Dir struct {
 	parent, name string
 
 	mu     sync.Mutex
 	closed bool
-	used   string // the name in parent; "" while there is none
+	used   string // name in parent; "" before it is created
 	root   *os.Root
 	lock   *os.File
 }
 
-// NewDir names a directory; nothing is made. parent is an absolute path; it is made
-// if it is missing, and may be one that others write to, like /tmp, if nobody can
-// take away there what is ours.
+// NewDir names a directory and creates nothing. parent is an absolute path, created if
+// missing. Other users may write to it if they cannot remove our directory there, as in
+// /tmp.
 func NewDir(parent, name string) (*Dir, error) {
 	if !filepath.IsAbs(parent) {
 		return nil, fmt.Errorf("the directory for the files of sessions is not an absolute path: %q", parent)
@@ -51,12 +50,12 @@ func NewDir(parent, name string) (*Dir, error) {
 	return &Dir{parent: parent, name: name}, nil
 }
 
-// single says whether a name is that of a file in a directory.
+// single reports whether name can be a file name in a directory.
 func single(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") && len(name) <= 255
 }
 
-// Path makes the directory and says where it is.
+// Path creates the directory if needed and returns its path.
 func (d *Dir) Path() (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -68,8 +67,8 @@ func (d *Dir) Path() (string, error) {
 
 func (d *Dir) path() string { return filepath.Join(d.parent, d.used) }
 
-// Create makes the file name, 0600, which must not be there. It makes the directory
-// if need be.
+// Create creates the file name with mode 0600, and the directory if needed. It fails if
+// the file exists.
 func (d *Dir) Create(name string) (*File, error) {
 	if !single(name) || name == spill.OwnerLock {
 		return nil, fmt.Errorf("%q %w", name, ErrName)
@@ -82,8 +81,8 @@ func (d *Dir) Create(name string) (*File, error) {
 	return create(d.root, d.path(), name)
 }
 
-// CreateNew makes a file by the first of the names that is free: name is asked for
-// another until then, with 0, 1, 2 …
+// CreateNew creates a file under the first free name. It calls name with 0, 1, 2 …
+// until one is free.
 func (d *Dir) CreateNew(name func(try int) string) (*File, error) {
 	for try := 0; ; try++ {
 		f, err := d.Create(name(try))
@@ -98,12 +97,12 @@ func create(root *os.Root, path, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// By its path: the file may outlive the root it was made in.
+	// The removal uses the path, since the file may outlive its root.
 	remove := func(name string) error { return os.Remove(filepath.Join(path, name)) }
 	return &File{Name: name, Path: filepath.Join(path, name), remove: remove, out: out}, nil
 }
 
-// need makes the directory if it is not there. Called with d.mu.
+// need creates the directory if it does not exist. The caller holds d.mu.
 func (d *Dir) need() error {
 	if d.closed {
 		return ErrClosed
@@ -120,7 +119,7 @@ func (d *Dir) need() error {
 	err := error(ErrNotOurs)
 	for try := 0; try < claims && errors.Is(err, ErrNotOurs); try++ {
 		name := d.name
-		if try > 1 { // once more: the first may have met a sweep
+		if try > 1 { // the first name gets a second try: a sweep may have removed it
 			name = d.name[:min(len(d.name), 200)] + "-" + strings.ToLower(rand.Text()[:8])
 		}
 		err = d.claim(name)
@@ -128,8 +127,8 @@ func (d *Dir) need() error {
 	return err
 }
 
-// shelter makes parent, and refuses one in which others could take a directory away
-// from us.
+// shelter creates parent. It refuses one in which other users could remove our
+// directory.
 func shelter(parent string) error {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return fmt.Errorf("cannot make the directory %s: %w", parent, err)
@@ -139,13 +138,13 @@ func shelter(parent string) error {
 		return err
 	}
 	if info.Mode()&os.ModeSticky == 0 && info.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("the directory %s cannot hold files of a session: everybody may change what is in it", parent)
+		return fmt.Errorf("directory %s: every user can write to it; set its sticky bit or use another directory", parent)
 	}
 	return nil
 }
 
-// claim takes a name: the directory is made or taken over, and its lock is ours. An
-// error that is ErrNotOurs says that another name will do.
+// claim creates or takes over the directory name and locks it. After ErrNotOurs the
+// caller tries another name.
 func (d *Dir) claim(name string) error {
 	path := filepath.Join(d.parent, name)
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -156,7 +155,7 @@ func (d *Dir) claim(name string) error {
 		return err
 	}
 	lock, err := takeLock(root)
-	if err == nil && !d.owned(name, lock) { // somebody swept it meanwhile
+	if err == nil && !d.owned(name, lock) { // a sweep removed it meanwhile
 		lock.Close()
 		err = ErrNotOurs
 	}
@@ -168,7 +167,8 @@ func (d *Dir) claim(name string) error {
 	return nil
 }
 
-// private opens a directory that is ours alone, not through a symbolic link.
+// private opens a directory that only this user can access, never through a symbolic
+// link.
 func private(path string) (*os.Root, error) {
 	before, err := os.Lstat(path)
 	if err != nil || !ours(before) {
@@ -191,8 +191,8 @@ func ours(info fs.FileInfo) bool {
 	return ok && info.IsDir() && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
 
-// takeLock takes the lock of a directory that is empty or has one already: what is in
-// any other is not ours to remove.
+// takeLock locks a directory that is empty or has an owner's lock. The content of any
+// other must not be removed.
 func takeLock(root *os.Root) (*os.File, error) {
 	flags := os.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	switch info, err := root.Lstat(spill.OwnerLock); {
@@ -208,7 +208,7 @@ func takeLock(root *os.Root) (*os.File, error) {
 		return nil, ErrNotOurs
 	}
 	lock, err := root.OpenFile(spill.OwnerLock, flags, 0o600)
-	if errors.Is(err, fs.ErrNotExist) { // a sweep was quicker
+	if errors.Is(err, fs.ErrNotExist) { // a sweep removed it first
 		return nil, ErrNotOurs
 	}
 	if err != nil {
@@ -225,7 +225,7 @@ func takeLock(root *os.Root) (*os.File, error) {
 	return lock, nil
 }
 
-// owned says whether lock, which is taken, is that of the directory name.
+// owned reports whether lock, which is held, belongs to the directory name.
 func (d *Dir) owned(name string, lock *os.File) bool {
 	held, err := lock.Stat()
 	if err != nil {
@@ -235,17 +235,17 @@ func (d *Dir) owned(name string, lock *os.File) bool {
 	return err == nil && os.SameFile(held, named)
 }
 
-// free forgets the directory, wherever it is.
+// free releases the directory without removing it.
 func (d *Dir) free() {
 	d.root.Close()
 	d.lock.Close()
 	d.root, d.lock, d.used = nil, nil, ""
 }
 
-// Close removes the directory with all that is in it. Later calls do nothing.
+// Close removes the directory and its content. Later calls do nothing.
 func (d *Dir) Close() error { return d.close(spill.RemoveOwned) }
 
-// Leave closes the directory and leaves it there: Sweep does not touch it any more.
+// Leave closes the directory and keeps it. Sweep does not touch it afterwards.
 func (d *Dir) Leave() error {
 	return d.close(func(parent, name string) error {
 		return os.Remove(filepath.Join(parent, name, spill.OwnerLock))
@@ -261,7 +261,7 @@ func (d *Dir) close(end func(parent, name string) error) error {
 	}
 	defer d.free()
 	if !d.owned(d.used, d.lock) {
-		return nil // somebody deleted it; what has its name now is not ours
+		return nil // removed from outside; its name may belong to another directory
 	}
 	return end(d.parent, d.used)
 }

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// File is a file that is being filled. It is there, empty, from the moment it was
-// made, under a name that nobody else gets. One writer at a time.
+// File is a file that is being filled by one writer. It exists, empty, from its
+// creation on, and no other File gets its name.
 type File struct {
-	ID   string // in a Store, "" elsewhere
+	ID   string // id in a Store; "" elsewhere
 	Name string
-	Path string // absolute
+	Path string // absolute path
 
-	// Max is how many bytes the file takes; what follows is counted and dropped.
-	// 0: no bound.
+	// Max bounds the file, in bytes; later bytes are counted and dropped. 0 means no
+	// bound.
 	Max int64
 
 	remove func(name string) error
@@ -23,7 +23,7 @@ type File struct {
 	lost   int64
 }
 
-// Write adds p. Bytes beyond Max count as written.
+// Write appends p. Bytes beyond Max count as written.
 func (f *File) Write(p []byte) (int, error) {
 	keep := p
 	if f.Max > 0 {
@@ -38,22 +38,22 @@ func (f *File) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Size is how many bytes the file holds.
+// Size returns the bytes that the file holds.
 func (f *File) Size() int64 { return f.size }
 
-// Lost is how many bytes did not go in because of Max.
+// Lost returns the bytes that were dropped because of Max.
 func (f *File) Lost() int64 { return f.lost }
 
-// Close says that no byte follows. The file stays.
+// Close closes the file and keeps it.
 func (f *File) Close() error {
 	var err error
 	f.once.Do(func() { err = f.out.Close() })
 	return err
 }
 
-// Discard closes the file and removes it: what could not be written whole is not
-// left behind for somebody to take for the whole.
+// Discard closes and removes the file, so that an incomplete file is not taken for a
+// complete one.
 func (f *File) Discard() {
-	_ = f.Close() // what is in it is not wanted
+	_ = f.Close() // the content is not wanted
 	_ = f.remove(f.Name)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The bounds of a search.
+// Bounds of a search.
 const (
 	DefaultMatches   = 50
 	MaxMatches       = 1000
@@ -15,13 +15,13 @@ const (
 
 // GrepOptions bound a search.
 type GrepOptions struct {
-	Regex         bool  // the pattern is a regular expression (RE2), else a text
-	Before, After int   // lines around each match, MaxContext at most
-	Max           int   // lines that match; 0: DefaultMatches; MaxMatches at most
-	From          int64 // the line to begin with
-	LineMax       int   // characters of a line that are shown; 0: all
+	Regex         bool  // pattern is a regular expression (RE2), else literal text
+	Before, After int   // lines shown around each match, at most MaxContext
+	Max           int   // matching lines; 0: DefaultMatches; at most MaxMatches
+	From          int64 // number of the first line to search
+	LineMax       int   // characters shown of a line; 0: all
 	Bytes         int   // of all texts and their newlines; 0: DefaultGrepBytes
-	Overhead      int   // bytes that the caller puts around each line, which count, too
+	Overhead      int   // bytes that the caller adds to each line; they count too
 }
 
 func (o GrepOptions) bounded() GrepOptions {
@@ -36,17 +36,18 @@ func (o GrepOptions) bounded() GrepOptions {
 	return o
 }
 
-// Matches are the lines that were found, with those around them.
+// Matches holds the lines found and those around them.
 type Matches struct {
-	Blocks   [][]Line // lines that follow each other make one block
+	Blocks   [][]Line // adjacent lines share a block
 	Found    int      // matching lines shown
 	More     bool     // more lines match
-	Next     int64    // the first of them
-	TooLarge bool     // not even the first, line Next, has room
+	Next     int64    // number of the first of them
+	TooLarge bool     // not even the first match, line Next, fits
 }
 
-// Grep finds the lines that match a pattern. Memory is bounded, however long a line
-// is. What is before From is not shown around a match either. Where the bytes do not suffice it shows the first matches.
+// Grep finds the lines that match a pattern. Memory is bounded for any length of line.
+// Context never includes lines before From. If the bytes do not suffice, it shows the
+// first matches.
 func (r *Reader) Grep(ctx context.Context, what string, o GrepOptions) (Matches, error) {
 	o = o.bounded()
 	p, err := newPattern(what, o.Regex)
@@ -81,7 +82,7 @@ func (r *Reader) Grep(ctx context.Context, what string, o GrepOptions) (Matches,
 	return b.out, nil
 }
 
-// blocks makes texts of what was found.
+// blocks turns hits into texts.
 type blocks struct {
 	ctx  context.Context
 	r    *Reader
@@ -89,13 +90,14 @@ type blocks struct {
 	hits []hit
 	out  Matches
 
-	c     *cursor // behind the line shown last
-	shown int64   // its number; -1: there is none
+	c     *cursor // after the line shown last
+	shown int64   // number of the line shown last; -1: none
 	more  bool    // a line follows it
-	used  int
+	// used is the size of all texts so far, in bytes.
+	used int
 }
 
-// add shows one match with what is around it; false says that it has no room.
+// add shows one match with its context; false means that it does not fit.
 func (b *blocks) add(h hit) (bool, error) {
 	if h.number > b.shown {
 		if ok, err := b.lead(h); !ok || err != nil {
@@ -110,8 +112,8 @@ func (b *blocks) add(h hit) (bool, error) {
 	return true, nil
 }
 
-// lead shows the lines from the first before a match to the match, or if they have no
-// room, the match alone.
+// lead shows a match after the lines before it. If they do not fit, it shows the match
+// alone.
 func (b *blocks) lead(h hit) (bool, error) {
 	if b.shown < 0 || h.around > b.shown+1 {
 		b.begin(h.around, h.aroundAt)
@@ -136,7 +138,7 @@ func (b *blocks) lead(h hit) (bool, error) {
 	return true, nil
 }
 
-// alone shows a match without what is before it.
+// alone shows a match without the lines before it.
 func (b *blocks) alone(h hit) (bool, error) {
 	if h.number != b.shown+1 || b.shown < 0 {
 		b.begin(h.number, h.at)
@@ -148,21 +150,21 @@ func (b *blocks) alone(h hit) (bool, error) {
 	return ok, err
 }
 
-// begin begins a block with a line.
+// begin starts a block at a line.
 func (b *blocks) begin(number, off int64) {
 	b.trim()
 	b.out.Blocks = append(b.out.Blocks, nil)
 	b.c, b.shown = newCursor(b.ctx, b.r.r, off, b.r.size), number-1
 }
 
-// trim forgets a block that has no line.
+// trim removes a last block without lines.
 func (b *blocks) trim() {
 	if n := len(b.out.Blocks); n > 0 && len(b.out.Blocks[n-1]) == 0 {
 		b.out.Blocks = b.out.Blocks[:n-1]
 	}
 }
 
-// line shows the next line of the block; false says that it has no room.
+// line shows the next line of the block; false means that it does not fit.
 func (b *blocks) line() (bool, error) {
 	room := b.o.Bytes - b.used - b.o.Overhead - 1
 	from := b.c.off
@@ -195,7 +197,7 @@ func (b *blocks) line() (bool, error) {
 	return true, nil
 }
 
-// column is how many characters of the line that begins at from are before a place.
+// column counts the characters before a place in the line that begins at from.
 func (b *blocks) column(from, place int64) (int64, error) {
 	k := newClusters(newCursor(b.ctx, b.r.r, from, b.r.size))
 	err := k.pass(maxCount, place)

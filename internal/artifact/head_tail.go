@@ -5,33 +5,32 @@ import (
 	"io"
 )
 
-// HeadTailOptions say how much of the two ends of a text is shown.
+// HeadTailOptions bound the two ends of a text that are shown.
 type HeadTailOptions struct {
-	Head, Tail int    // lines at most
-	Bytes      int    // of both together, at most; 0: 51,200
-	Marker     Marker // in a line whose middle is left out; nil: LeftOut
+	Head, Tail int    // lines, at most
+	Bytes      int    // of both ends together; 0: 51,200
+	Marker     Marker // stands for the middle of a long line; nil: LeftOut
 }
 
-// HeadTail are the beginning and the end of a text, in whole lines with their newlines,
-// but for a line that is cut in its middle since it has no room. A last line without
-// a newline counts as one, the nothing behind a last newline does not.
+// HeadTail holds the beginning and the end of a text in whole lines with their
+// newlines. A line that does not fit is cut in its middle. A last line without a
+// newline counts as a line.
 type HeadTail struct {
 	Head, Tail           string
 	HeadLines, TailLines int64
 	Total                int64 // lines of the text
-	Omitted              int64 // lines between the two that are not shown at all
+	Omitted              int64 // lines between the ends that are not shown at all
 	Cut                  int64 // bytes left out of lines that are shown
 }
 
-// Whole says that nothing is left out: Head is the text.
+// Whole reports whether nothing is left out: Head is the text.
 func (e HeadTail) Whole() bool { return e.Omitted == 0 && e.Cut == 0 }
 
-// ReadHeadTail shows the first and the last lines of the size bytes of r, which have
-// total lines (see CountLines). Where they are too many bytes, lines go from the
-// inner boundary, so that each end has half of the bytes, and what the other leaves
-// . An end whose outermost line is too long shows it with its middle
-// left out, and so does a gap of one line. It holds a few times o.Bytes,
-// whatever r is.
+// ReadHeadTail returns the first and the last lines of the size bytes of r, which have
+// total lines (see CountLines). If they are too many bytes, each end gets half of the
+// bytes and what the other end leaves. An outermost line that is too
+// long is cut in its middle, and so is a gap of one line. Memory is a few times
+// o.Bytes for any size.
 func ReadHeadTail(r io.ReaderAt, size, total int64, o HeadTailOptions) (HeadTail, error) {
 	if o.Bytes <= 0 {
 		o.Bytes = 51_200
@@ -54,14 +53,16 @@ func ReadHeadTail(r io.ReaderAt, size, total int64, o HeadTailOptions) (HeadTail
 	return p.show(head, tail)
 }
 
-// line is a line at one of the two ends: where it ends, counted from there, and how
-// many bytes of text it is.
+// line is a line at one end of a text.
 type line struct {
-	at   int
+	// at is the distance of the line's inner boundary from that end, in bytes.
+	at int
+	// text is the length of the line as UTF-8, in bytes.
 	text int
 }
 
-// linesFrom are the lines at the beginning of p; all says that p is all there is.
+// linesFrom returns the lines at the beginning of p; all means that p is the whole
+// text.
 func linesFrom(p []byte, all bool) []line {
 	var out []line
 	for at := 0; at < len(p); {
@@ -77,7 +78,7 @@ func linesFrom(p []byte, all bool) []line {
 	return out
 }
 
-// linesBack are the lines at the end of p, the last one first.
+// linesBack returns the lines at the end of p, the last one first.
 func linesBack(p []byte, all bool) []line {
 	var out []line
 	for end := len(p); end > 0; {
@@ -91,23 +92,23 @@ func linesBack(p []byte, all bool) []line {
 	return out
 }
 
-// ends chooses lines at two ends, from the outside inwards.
+// ends chooses lines at both ends, from the outside inwards.
 type ends struct {
 	r           io.ReaderAt
 	size, total int64
 	o           HeadTailOptions
 
-	first, last        []line // what there is to choose from
-	h, t               int    // how many are chosen
-	headText, tailText int    // bytes of them
-	from, to           int64  // what lies between them
+	first, last        []line // lines to choose from
+	h, t               int    // chosen lines
+	headText, tailText int    // their bytes
+	from, to           int64  // range between them
 }
 
 func (p *ends) choose() {
 	half := p.o.Bytes / 2
 	p.takeHead(half)
 	if p.h == 0 && p.o.Head > 0 {
-		p.takeTail(p.o.Bytes - half) // the rest is for a part of the first line
+		p.takeTail(p.o.Bytes - half) // the other half is for a part of the first line
 	} else {
 		p.takeTail(p.o.Bytes - p.headText)
 	}
@@ -119,7 +120,7 @@ func (p *ends) choose() {
 	}
 }
 
-// takeHead takes lines while they are at most n bytes in all.
+// takeHead takes lines while their sum is at most n bytes.
 func (p *ends) takeHead(n int) {
 	for p.h < min(len(p.first), p.o.Head) {
 		l := p.first[p.h]
@@ -140,7 +141,7 @@ func (p *ends) takeTail(n int) {
 	}
 }
 
-// show makes the texts, with parts of lines that have no room whole.
+// show builds the texts, with parts of lines that do not fit.
 func (p *ends) show(head, tail []byte) (HeadTail, error) {
 	e := HeadTail{
 		Head: text(head[:p.from]), Tail: text(tail[int64(len(tail))-(p.size-p.to):]),
@@ -158,7 +159,7 @@ func (p *ends) show(head, tail []byte) (HeadTail, error) {
 	return p.cutOuter(e)
 }
 
-// cutGap shows what there is room for of the one line between the ends.
+// cutGap shows a part of the one line between the ends.
 func (p *ends) cutGap(e HeadTail) (HeadTail, error) {
 	if p.h >= p.o.Head && p.t >= p.o.Tail {
 		return e, nil
@@ -174,7 +175,7 @@ func (p *ends) cutGap(e HeadTail) (HeadTail, error) {
 	return e, err
 }
 
-// cutOuter shows parts of the first and of the last line, where an end shows nothing.
+// cutOuter shows parts of the first and last line where an end shows nothing.
 func (p *ends) cutOuter(e HeadTail) (HeadTail, error) {
 	noHead, noTail := p.h == 0 && p.o.Head > 0, p.t == 0 && p.o.Tail > 0
 	room := p.o.Bytes - p.headText - p.tailText

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// ids are the ids of the artifacts of some directories.
+// ids collects the ids of the artifacts in some directories.
 type ids []int64
 
 func (s *ids) add(e fs.DirEntry) {
@@ -19,7 +19,7 @@ func (s *ids) add(e fs.DirEntry) {
 	}
 }
 
-// sorted gives them in the order of numbers, each once.
+// sorted returns the ids in numeric order without repeats.
 func (s ids) sorted() []string {
 	slices.Sort(s)
 	var out []string

@@ -2,26 +2,26 @@ package artifact
 
 import "context"
 
-// The bounds of a part of a line, in characters, and in bytes.
+// Bounds of a part of a line: characters, and bytes for maxLineBytes.
 const (
 	DefaultLineChars = 10_000
 	MaxLineChars     = 100_000
 	maxLineBytes     = 4 << 20
 )
 
-// LinePart is a part of a line, by characters from 0.
+// LinePart is a part of a line, in characters counted from 0.
 type LinePart struct {
 	Number   int64
 	Length   int64 // characters of the line
-	From, To int64 // of the characters shown, [From, To)
+	From, To int64 // characters shown: [From, To)
 	Text     string
 	More     bool // the line goes on at To
 }
 
-// Line shows limit characters of line number n, both from 0, from character from on;
-// limit <= 0 is DefaultLineChars, more than MaxLineChars is that. A part that begins
-// behind the line is empty. ErrNoLine says that there is no such line. The line is
-// read to its end, for its length, once if lines are read one after the other.
+// Line returns limit characters of line n from character from on, all counted from 0. A
+// limit <= 0 means DefaultLineChars; the maximum is MaxLineChars. A part past the end
+// of the line is empty. The line is read to its end, for its length, once for
+// consecutive calls on the same line. ErrNoLine means that the file has no such line.
 func (r *Reader) Line(ctx context.Context, n, from, limit int64) (LinePart, error) {
 	if limit <= 0 {
 		limit = DefaultLineChars
@@ -60,10 +60,10 @@ func (r *Reader) Line(ctx context.Context, n, from, limit int64) (LinePart, erro
 	return p, nil
 }
 
-// maxCount is more characters than a line has.
+// maxCount exceeds the characters of any line.
 const maxCount = 1 << 62
 
-// mark is what is known of a line.
+// mark returns the known state of line n.
 func (r *Reader) mark(ctx context.Context, n int64) (lineMark, error) {
 	r.mu.Lock()
 	m := r.seen

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// replace puts a _ in the place of each byte that is no letter, digit or one of more.
+// replace returns s with _ for each byte that is not a letter, a digit or in more.
 func replace(s, more string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -19,8 +19,8 @@ func replace(s, more string) string {
 	}, s)
 }
 
-// SessionName makes a part of a path of a session's id: what is not in [A-Za-z0-9_.-]
-// is a _, and so is what would make a name of more or other than one part.
+// SessionName turns a session's id into one path element: other characters than
+// [A-Za-z0-9_.-] become _. A name of dots alone gets a leading _.
 func SessionName(id string) string {
 	name := replace(id, "_.-")
 	name = name[:min(len(name), 128)]
@@ -30,8 +30,8 @@ func SessionName(id string) string {
 	return name
 }
 
-// StreamName is the name of the file of a stream: at is when it is made, and
-// stream "stdout", "stderr", or "" for a file of both.
+// StreamName returns the file name of a stream. stream is "stdout", "stderr",
+// or "" for both in one file.
 func StreamName(at time.Time, stream string) string {
 	if stream != "" {
 		stream = "-" + stream
@@ -39,10 +39,10 @@ func StreamName(at time.Time, stream string) string {
 	return "bash-" + strconv.FormatInt(at.UnixNano(), 10) + stream + ".txt"
 }
 
-// LargeName is the name of a file of a large output, never the same twice.
+// LargeName returns a unique file name for a large output.
 func LargeName(at time.Time) string {
 	return fmt.Sprintf("troupe-tool-output-%d-%s.txt", at.UnixMilli(), strings.ToLower(rand.Text()[:6]))
 }
 
-// CacheName is the name of the file of a reference.
+// CacheName returns the file name of a reference.
 func CacheName(ref string) string { return replace(ref, "_-") + ".txt" }

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The errors of OpenFile.
+// Errors of OpenFile.
 var (
-	ErrNoPath    = errors.New("no path of a file was given")
+	ErrNoPath    = errors.New("no file path given")
 	ErrDirectory = errors.New("is a directory")
 	ErrNotAFile  = errors.New("is no regular file")
 )
 
-// Missing says that a file is not there, and which of a similar name are.
+// Missing means that a file does not exist. It names files with similar names.
 type Missing struct {
 	Path    string
-	Similar []string // paths, three at most
+	Similar []string // paths, at most three
 }
 
-func (e *Missing) Error() string { return "there is no file " + e.Path }
+func (e *Missing) Error() string { return "file not found: " + e.Path }
 func (e *Missing) Unwrap() error { return fs.ErrNotExist }
 
-// OpenFile opens a regular file for reading and says how large it is. It never waits,
+// OpenFile opens a regular file for reading and returns its size. It never blocks,
 // whatever is at the path.
 func OpenFile(path string) (*os.File, int64, error) {
 	if path == "" {
@@ -59,12 +59,12 @@ func OpenFile(path string) (*os.File, int64, error) {
 	return ofNoSize(f)
 }
 
-// maxOfNoSize bounds what is taken of a file that says that it is empty: the kernel's
-// are some megabytes at most.
+// maxOfNoSize bounds what is copied of a file that reports size 0. Kernel files have
+// some megabytes at most.
 const maxOfNoSize = 32 << 20
 
-// ofNoSize is a file that says that it is empty, or what it holds at this moment: those
-// of /proc say so, whatever they hold.
+// ofNoSize returns f if it is empty, else a copy of its content now. Files in /proc
+// report size 0 whatever they hold.
 func ofNoSize(f *os.File) (*os.File, int64, error) {
 	var one [1]byte
 	if n, err := f.ReadAt(one[:], 0); n == 0 && err == io.EOF {
@@ -86,11 +86,10 @@ func ofNoSize(f *os.File) (*os.File, int64, error) {
 	return held, size, nil
 }
 
-// nonBlockingFile reads what a file holds now. Some of the kernel's, such as the one of its
-// messages, would let a reader wait for more, and with it a call, and the end of its process.
+// nonBlockingFile reads what a file holds now. A blocking read of a kernel file, such
+// as /dev/kmsg, would hold up the call and the exit of the process.
 type nonBlockingFile struct{ *os.File }
 
-// Read implements io.Reader.
 func (p nonBlockingFile) Read(b []byte) (n int, err error) {
 	raw, err := p.SyscallConn()
 	if err != nil {
@@ -115,7 +114,8 @@ func (p nonBlockingFile) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// similar are files beside path whose names have its name in them, or are in it.
+// similar returns paths beside path whose names contain its name, or are contained in
+// it.
 func similar(path string) []string {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -125,7 +125,7 @@ func similar(path string) []string {
 	var out []string
 	for _, e := range entries {
 		is := strings.ToLower(e.Name())
-		if e.Name() == filepath.Base(path) { // a link to nothing
+		if e.Name() == filepath.Base(path) { // a dangling link
 			continue
 		}
 		if strings.Contains(is, want) || strings.Contains(want, is) {
@@ -137,7 +137,7 @@ func similar(path string) []string {
 	return out
 }
 
-// IsImage says by its name whether a file is a picture, which has no lines.
+// IsImage reports by its name whether a file is an image, which has no lines.
 func IsImage(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".jpg", ".jpeg", ".png", ".gif", ".bmp", ".svg", ".webp":

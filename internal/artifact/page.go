@@ -2,30 +2,30 @@ package artifact
 
 import "context"
 
-// PageOptions bound a page; a field that is 0 is no bound, but for Bytes.
+// PageOptions bound a page; 0 means no bound, except for Bytes.
 type PageOptions struct {
 	Limit    int // lines
-	LineMax  int // characters of a line that are shown
-	Bytes    int // of all texts and their newlines; 0: 250 KiB
-	Overhead int // bytes that the caller puts around each line, which count, too
+	LineMax  int // characters shown of a line
+	Bytes    int // of all texts and their newlines; 0: DefaultPageBytes
+	Overhead int // bytes that the caller adds to each line; they count too
 }
 
-// DefaultPageBytes is how much of a file is shown at once.
+// DefaultPageBytes bounds a page unless PageOptions do.
 const DefaultPageBytes = 250 << 10
 
-// Page is some lines of a file, one behind the other.
+// Page holds consecutive lines of a file.
 type Page struct {
 	Lines []Line
 	More  bool    // lines follow
-	Next  int64   // the first that follows, or would
-	Full  bool    // more lines were asked for, but Bytes are used up
-	Cut   []int64 // the numbers of the lines that are shown in part
-	Past  bool    // the file has no line of the number that was asked for
+	Next  int64   // number of the line after the page, existing or not
+	Full  bool    // Bytes are used up before Limit
+	Cut   []int64 // numbers of the lines shown in part
+	Past  bool    // the file does not have the requested line
 	Total int64   // lines of the file; -1: not known yet
 }
 
-// Page shows lines from number offset on, from 0. A page that is not past the end has
-// a line at least, and if that is too long alone, a part of it.
+// Page returns lines from number offset on, counted from 0. A page that does not start
+// past the end has at least one line, or a part of a line that is too long.
 func (r *Reader) Page(ctx context.Context, offset int64, o PageOptions) (Page, error) {
 	offset = max(0, offset)
 	if o.Bytes <= 0 {
@@ -67,7 +67,7 @@ type pager struct {
 	used int
 }
 
-// line adds the next line, unless it has no room: then the page is full.
+// line adds the next line. If it does not fit, the page is full.
 func (b *pager) line(lastEmpty bool) error {
 	room := b.o.Bytes - b.used - b.o.Overhead - 1
 	l, fits, k, err := readLine(b.c, b.o.LineMax, max(0, room))
@@ -94,8 +94,9 @@ func (b *pager) line(lastEmpty bool) error {
 	return nil
 }
 
-// readLine reads the beginning of a line: at most maxChars characters (0: all), at most
-// room bytes of text. fits is false if it was cut for the bytes. k is where it stopped.
+// readLine reads the beginning of a line: at most maxChars characters (0: all) and room
+// bytes of text. fits is false if the bytes did not suffice. k is at the end of the
+// text read.
 func readLine(c *cursor, maxChars, room int) (l Line, fits bool, k *clusters, err error) {
 	k = newClusters(c)
 	var out []byte
@@ -109,7 +110,7 @@ func readLine(c *cursor, maxChars, room int) (l Line, fits bool, k *clusters, er
 		}
 		was, n := len(out), clusterLen(k.p)
 		if out = appendText(out, k.p[:n]); len(out) > room {
-			if was == 0 { // not even one character: a part of it
+			if was == 0 { // not even one character fits: a part of it
 				return Line{Text: first(string(out), room), Cut: true}, false, k, nil
 			}
 			return Line{Text: string(out[:was]), Cut: true}, false, k, nil

@@ -12,25 +12,25 @@ import (
 	"strings"
 )
 
-// The bounds of a pattern: what it costs for each byte of a file.
+// Bounds of a pattern, which limit the work for each byte of a file.
 const (
 	maxPattern = 4 << 10
 	maxProgram = 5000 // instructions
 )
 
-// The errors of patterns.
+// Errors of patterns.
 var (
-	ErrNoPattern      = errors.New("there is nothing to look for: the pattern is empty")
+	ErrNoPattern      = errors.New("the pattern is empty")
 	ErrPatternTooLong = fmt.Errorf("the pattern is longer than %d bytes, or repeats too much", maxPattern)
 )
 
-// pattern is what is looked for in lines.
+// pattern matches text or a regular expression in lines.
 type pattern struct {
-	literal []byte         // is in each line that matches; nil: not known
-	re      *regexp.Regexp // nil: the literal is all
+	literal []byte         // part of every matching line; nil: not known
+	re      *regexp.Regexp // nil: the literal is the whole pattern
 }
 
-// newPattern reads a pattern: a text, or a regular expression of RE2.
+// newPattern parses a pattern: literal text, or an RE2 regular expression.
 func newPattern(s string, regex bool) (pattern, error) {
 	switch {
 	case s == "":
@@ -62,7 +62,7 @@ func newPattern(s string, regex bool) (pattern, error) {
 	return p, nil
 }
 
-// find is where in a line the first match begins; -1: nowhere.
+// find returns where in a line the first match begins; -1 means nowhere.
 func (p pattern) find(line []byte) int {
 	if p.re == nil {
 		return bytes.Index(line, p.literal)
@@ -73,9 +73,10 @@ func (p pattern) find(line []byte) int {
 	return -1
 }
 
-// findIn is find for the line [from, to) of r, which is longer than a buffer.
+// findIn does the same as find for the line [from, to) of r, which is longer than a
+// buffer.
 func (p pattern) findIn(ctx context.Context, r io.ReaderAt, from, to int64) (int64, error) {
-	if p.literal != nil { // quick, and often enough
+	if p.literal != nil { // a fast check, often sufficient
 		at, err := p.findLiteral(ctx, r, from, to)
 		if at < 0 || err != nil || p.re == nil {
 			return at, err
@@ -109,7 +110,7 @@ func (p pattern) findLiteral(ctx context.Context, r io.ReaderAt, from, to int64)
 	}
 }
 
-// stickyError remembers the error that a regular expression takes for the end of its text.
+// stickyError keeps the read error that regexp takes for the end of the text.
 type stickyError struct {
 	ctx context.Context
 	r   io.Reader

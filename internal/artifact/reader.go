@@ -10,9 +10,9 @@ import (
 	"troupe/spill"
 )
 
-// Reader reads a file of any size by line: a page near its beginning costs that page,
-// one further on the bytes before it, in chunks, once: where lines begin is remembered,
-// sparsely. Lines may be longer than any buffer. It is safe for concurrent use.
+// Reader reads a file of any size by line. It reads in chunks up to the requested line
+// and keeps a sparse index of line starts. Lines may be longer than any buffer. It is
+// safe for concurrent use.
 type Reader struct {
 	r    io.ReaderAt
 	size int64
@@ -20,41 +20,41 @@ type Reader struct {
 
 	mu    sync.Mutex
 	lines spill.LineIndex
-	seen  lineMark // of the line that was read last
+	seen  lineMark // line read last
 }
 
-// ReaderOptions say what a line is.
+// ReaderOptions define what a line is.
 type ReaderOptions struct {
-	// LastEmpty: a newline at the end begins one more line, an empty one; so
-	// does an empty file.
+	// LastEmpty makes a final newline, or an empty file, begin one more line, an empty
+	// one.
 	LastEmpty bool
 }
 
-// lineMark is what is known of one line.
+// lineMark is the known state of one line.
 type lineMark struct {
 	number int64
-	from   int64 // where it begins
+	from   int64 // file offset of its first character
 	length int64 // characters; -1: not counted yet
-	chars  int64 // so many characters are
-	at     int64 // before this place
+	chars  int64 // characters before at
+	at     int64 // file offset
 }
 
-// NewReader makes a reader of the first size bytes of r, which do not change.
+// NewReader returns a reader of the first size bytes of r, which must not change.
 func NewReader(r io.ReaderAt, size int64, o ReaderOptions) *Reader {
 	return &Reader{r: r, size: size, o: o, seen: lineMark{number: -1}}
 }
 
-// Line is a line of a file, without its newline or the CR before it.
+// Line is a line of a file, without its LF or CR LF.
 type Line struct {
-	Number int64 // from 0
+	Number int64 // counted from 0
 	Text   string
-	Cut    bool // it goes on
+	Cut    bool // Text is not the whole line
 
-	Match  bool  // of a search: it is what was looked for, not what is around it
-	Column int64 // of a match in a line that is cut: characters before what was found
+	Match  bool  // matches the search, is not context
+	Column int64 // characters before the match, if Cut
 }
 
-// Count is how many lines there are. It reads all of the file, once.
+// Count returns the number of lines. It reads the whole file, once.
 func (r *Reader) Count(ctx context.Context) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,7 @@ func (r *Reader) Count(ctx context.Context) (int64, error) {
 	return r.total(), nil
 }
 
-// total is how many lines there are, once all were counted.
+// total returns the number of lines after all were counted.
 func (r *Reader) total() int64 {
 	if r.o.LastEmpty {
 		ends, _ := r.lines.Ends()
@@ -74,11 +74,11 @@ func (r *Reader) total() int64 {
 	return n
 }
 
-// maxStep is how much is read before somebody asks again whether it is still wanted:
-// some tenths of a second.
+// maxStep is how many bytes are read between two checks of the context, some tenths of
+// a second.
 const maxStep = 256 << 20
 
-// advance counts lines until so many newlines were seen, or all. Called with r.mu.
+// advance counts newlines up to ends, or to the end of the file. The caller holds r.mu.
 func (r *Reader) advance(ctx context.Context, ends int64) error {
 	for step := int64(chunk); ; step = min(2*step, maxStep) {
 		seen := r.lines.Seen()
@@ -92,13 +92,13 @@ func (r *Reader) advance(ctx context.Context, ends int64) error {
 			return err
 		}
 		if r.lines.Seen() == seen {
-			return io.ErrUnexpectedEOF // there is less than was said
+			return io.ErrUnexpectedEOF // the file is shorter than size
 		}
 	}
 }
 
-// seek is where line n begins; found is false if there is none, and n then how many
-// there are.
+// seek returns the offset of a line. If there is none, found is false and n the number
+// of lines.
 func (r *Reader) seek(ctx context.Context, line int64) (off, n int64, found bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,8 +118,8 @@ func (r *Reader) seek(ctx context.Context, line int64) (off, n int64, found bool
 	return c.off, line, true, nil
 }
 
-// sizedLog is a file as a log that is closed and has no gaps, so that lines can be
-// counted as those of a log are.
+// sizedLog presents a file as a closed log without gaps, so that a LineIndex can count
+// its lines.
 type sizedLog struct {
 	io.ReaderAt
 	size int64
@@ -128,5 +128,5 @@ type sizedLog struct {
 func (l sizedLog) State() spill.State { return spill.State{Size: l.size, Closed: true} }
 func (l sizedLog) Close() error       { return nil }
 
-// ErrNoLine says that a line was asked for that a file does not have.
-var ErrNoLine = errors.New("there is no such line")
+// ErrNoLine means that the file does not have the requested line.
+var ErrNoLine = errors.New("no such line")

@@ -2,10 +2,10 @@ package artifact
 
 import "unicode/utf8"
 
-// maxPartial is how many bytes of a rune there can be without it being whole.
+// maxPartial is the largest length of an incomplete rune, in bytes.
 const maxPartial = utf8.UTFMax - 1
 
-// alignFrom is the first place from i on where a rune may begin.
+// alignFrom returns the first index from i on where a rune may begin.
 func alignFrom(p []byte, i int) int {
 	for n := 0; n < maxPartial && i < len(p) && !utf8.RuneStart(p[i]); n++ {
 		i++
@@ -13,7 +13,7 @@ func alignFrom(p []byte, i int) int {
 	return i
 }
 
-// wholeTo is how much of p is left without a rune that does not end in it.
+// wholeTo returns the length of p without an incomplete rune at its end.
 func wholeTo(p []byte) int {
 	for i := len(p) - 1; i >= 0 && i >= len(p)-maxPartial; i-- {
 		if utf8.RuneStart(p[i]) {
@@ -26,7 +26,7 @@ func wholeTo(p []byte) int {
 	return len(p)
 }
 
-// text is p as UTF-8, each byte that is none replaced.
+// text returns p as UTF-8; U+FFFD replaces each invalid byte.
 func text(p []byte) string {
 	if utf8.Valid(p) {
 		return string(p)
@@ -43,7 +43,7 @@ func appendText(dst, p []byte) []byte {
 	return dst
 }
 
-// first is the longest beginning of s of at most n bytes in whole runes.
+// first returns the longest prefix of s of at most n bytes in whole runes.
 func first(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -55,7 +55,7 @@ func first(s string, n int) string {
 	return s[:n]
 }
 
-// last is the longest end of s of at most n bytes in whole runes.
+// last returns the longest suffix of s of at most n bytes in whole runes.
 func last(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -67,7 +67,7 @@ func last(s string, n int) string {
 	return s[at:]
 }
 
-// firstRunes is the first n runes of s.
+// firstRunes returns the first n runes of s.
 func firstRunes(s string, n int) string {
 	for at := range s {
 		if n == 0 {
@@ -78,7 +78,7 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// lastRunes is the last n runes of s.
+// lastRunes returns the last n runes of s.
 func lastRunes(s string, n int) string {
 	at := len(s)
 	for ; n > 0 && at > 0; n-- {

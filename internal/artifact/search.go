@@ -5,27 +5,28 @@ import (
 	"context"
 )
 
-// hit is a line that matches.
+// hit is a matching line.
 type hit struct {
 	number int64
-	at     int64 // where it begins
-	found  int64 // where in the file the match begins
+	at     int64 // file offset of the line
+	found  int64 // file offset of the match
 
-	around   int64 // the first of the lines before it that are to be shown
+	around int64 // number of the first context line before it
+	// aroundAt is the file offset of that line.
 	aroundAt int64
 }
 
-// search finds lines, a chunk at a time.
+// search finds matching lines, one chunk at a time.
 type search struct {
 	ctx    context.Context
 	r      *Reader
 	p      pattern
 	c      *cursor
-	before int // lines that are shown before a match
+	before int // context lines before a match
 	max    int // hits
 
 	number int64   // of the line at the cursor
-	starts []int64 // where the lines before the cursor begin, as many as are shown
+	starts []int64 // offsets of up to before lines ahead of the cursor
 	hits   []hit
 }
 
@@ -54,7 +55,7 @@ func (s *search) run() error {
 	return nil
 }
 
-// endsInNewline says whether the file ends with a newline, or is empty.
+// endsInNewline reports whether the file is empty or ends with a newline.
 func (s *search) endsInNewline() bool {
 	if s.r.size == 0 {
 		return true
@@ -63,11 +64,11 @@ func (s *search) endsInNewline() bool {
 	return err == nil && p[0] == '\n'
 }
 
-// lines looks at whole lines, and goes behind them.
+// lines searches whole lines and moves past them.
 func (s *search) lines(block []byte) {
 	first, at := s.number, 0
 	for at < len(block) && len(s.hits) < s.max {
-		if s.p.literal != nil { // go to the line that may have it
+		if s.p.literal != nil { // skip to the line that may have it
 			i := bytes.Index(block[at:], s.p.literal)
 			if i < 0 {
 				break
@@ -94,7 +95,7 @@ func (s *search) lines(block []byte) {
 	s.c.advance(len(block))
 }
 
-// look looks at one line, which stands at at from the cursor, behind some others.
+// look searches one line, at distance at from the cursor. others are the lines between.
 func (s *search) look(others, line []byte, at int) {
 	if n := len(line) - 1; n >= 0 && line[n] == '\n' {
 		line = bytes.TrimSuffix(line[:n], []byte{'\r'})
@@ -107,7 +108,7 @@ func (s *search) look(others, line []byte, at int) {
 	s.hit(others, begin, begin+int64(found))
 }
 
-// hit notes a line that matches.
+// hit records a matching line.
 func (s *search) hit(others []byte, at, found int64) {
 	starts := append([]int64(nil), s.starts...)
 	starts = append(starts, s.startsIn(others)...)
@@ -118,7 +119,7 @@ func (s *search) hit(others []byte, at, found int64) {
 	})
 }
 
-// startsIn is where the last lines of p begin, which stands at the cursor.
+// startsIn returns the offsets of the last lines of p, which begins at the cursor.
 func (s *search) startsIn(p []byte) []int64 {
 	var back []int64
 	for end := len(p); end > 0 && len(back) < s.before; {
@@ -131,13 +132,13 @@ func (s *search) startsIn(p []byte) []int64 {
 	return back
 }
 
-// remember keeps where the last lines begin, now that p was looked at.
+// remember keeps the offsets of the last lines after p was searched.
 func (s *search) remember(p []byte) {
 	s.starts = append(s.starts, s.startsIn(p)...)
 	s.starts = s.starts[max(0, len(s.starts)-s.before):]
 }
 
-// long looks at a line that is longer than a chunk, and goes behind it.
+// long searches a line that is longer than a chunk, and moves past it.
 func (s *search) long() error {
 	from := s.c.off
 	end := from

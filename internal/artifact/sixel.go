@@ -1,12 +1,12 @@
 package artifact
 
-// maxSixel is the largest picture that is left in: as large as what the cleaner lets
-// an escape sequence be.
+// maxSixel bounds a picture that is kept, in bytes. It equals the cleaner's bound for
+// an escape sequence.
 const maxSixel = 1 << 20
 
 // sixels finds pictures in a stream of bytes: ESC P, numbers, q, data, ESC \.
 type sixels struct {
-	pending []byte // the beginning of what may be one
+	pending []byte // bytes that may begin a picture
 	state   sixelState
 }
 
@@ -14,15 +14,15 @@ type sixelState uint8
 
 const (
 	outside  sixelState = iota
-	escaped             // behind ESC
-	numbers             // behind ESC P
-	data                // behind q
-	finished            // behind an ESC in the data
+	escaped             // after ESC
+	numbers             // after ESC P
+	data                // after q
+	finished            // after an ESC in the data
 )
 
-// split gives each picture of p to picture, once it is whole, and all else to text.
+// split passes each complete picture of p to picture, and all else to text.
 func (s *sixels) split(p []byte, text, picture func([]byte)) {
-	from := 0 // of what was not given yet and is not held
+	from := 0 // first byte that was neither passed on nor kept
 	for i := 0; i < len(p); i++ {
 		b := p[i]
 		if s.state == outside {
@@ -42,17 +42,17 @@ func (s *sixels) split(p []byte, text, picture func([]byte)) {
 			s.state, s.pending = next, append(s.pending, b)
 			continue
 		}
-		text(s.pending) // it is none
+		text(s.pending) // not a picture
 		s.state, s.pending = outside, s.pending[:0]
 		from = i
-		i-- // which may begin one
+		i-- // b may begin one
 	}
 	if s.state == outside {
 		text(p[from:])
 	}
 }
 
-// next is the state behind one byte more, outside if that makes it no picture.
+// next returns the state after b, or outside if b rules out a picture.
 func (s *sixels) next(b byte) sixelState {
 	switch {
 	case len(s.pending) >= maxSixel:
@@ -70,7 +70,7 @@ func (s *sixels) next(b byte) sixelState {
 	return outside
 }
 
-// end gives what was held back.
+// end passes on the bytes kept.
 func (s *sixels) end(text func([]byte)) {
 	text(s.pending)
 	s.state, s.pending = outside, s.pending[:0]

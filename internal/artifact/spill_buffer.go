@@ -2,34 +2,35 @@ package artifact
 
 import "unicode/utf8"
 
-// SpillBuffer is a text that comes in any pieces: it is in memory up to a threshold, then
-// in a file, with its first and last characters kept beside. It can be looked
-// at at any time. It is not safe for concurrent use.
+// SpillBuffer holds a text that arrives in pieces: in memory up to a threshold, then in
+// a file. It also keeps the first and last characters. Result is valid at any
+// time. It is not safe for concurrent use.
 type SpillBuffer struct {
-	win   *TailBuffer
-	head  []byte // its first characters, and more
-	end   *Tail  // its last ones, and more
+	win  *TailBuffer
+	head []byte // first characters, and more
+	end  *Tail  // last characters, and more
+	// first and last are the characters to show, in runes.
 	first int
 	last  int
 }
 
-// SpillResult is what a Large has taken.
+// SpillResult describes what a SpillBuffer has taken.
 type SpillResult struct {
 	Bytes int64
-	Large bool   // it is more than the threshold
-	Text  string // all of it; "" if it is large
-	Head  string // of a large text: its first characters
-	Tail  string // and its last
-	File  *File  // has all of it so far; nil: it is not large, or no file could be written
+	Large bool   // exceeds the threshold
+	Text  string // whole text; "" if Large
+	Head  string // first characters of a large text
+	Tail  string // last characters of a large text
+	File  *File  // whole text so far; nil: not large, or not writable
 }
 
-// NewSpillBuffer makes a Large of a threshold in bytes, which shows the first head and the
-// last tail characters (runes) of what is larger. open is as NewTailBuffer's.
+// NewSpillBuffer returns a buffer with a threshold in bytes. Of a larger text it shows
+// the first head and the last tail runes. open is as for NewTailBuffer.
 func NewSpillBuffer(threshold, head, tail int, open func() (*File, error)) *SpillBuffer {
 	return &SpillBuffer{win: NewTailBuffer(threshold, open), end: NewTail(tail * utf8.UTFMax), first: head, last: tail}
 }
 
-// Write adds a piece. It never fails.
+// Write appends p. It never fails.
 func (l *SpillBuffer) Write(p []byte) (int, error) {
 	room := l.first*utf8.UTFMax - len(l.head)
 	l.head = append(l.head, p[:max(0, min(room, len(p)))]...)
@@ -37,7 +38,7 @@ func (l *SpillBuffer) Write(p []byte) (int, error) {
 	return l.win.Write(p)
 }
 
-// Result is what was taken so far.
+// Result returns what was taken so far.
 func (l *SpillBuffer) Result() SpillResult {
 	r := SpillResult{Bytes: l.win.bytes, Large: l.win.truncated, File: l.win.out.file}
 	if !r.Large {
@@ -53,7 +54,7 @@ func (l *SpillBuffer) Result() SpillResult {
 	return r
 }
 
-// Close closes the file, which stays.
+// Close closes the file and keeps it.
 func (l *SpillBuffer) Close() SpillResult {
 	l.win.out.end()
 	return l.Result()

@@ -13,23 +13,23 @@ import (
 	"syscall"
 )
 
-// The tools that artifacts are of (R-085).
+// Tools that produce artifacts (R-085).
 const (
 	ToolBash         = "bash"
-	ToolBashOriginal = "bash-original" // what a minimiser was given
+	ToolBashOriginal = "bash-original" // input of a minimizer
 	ToolAsync        = "async"
 )
 
-// logName is what the file of an artifact is called: <id>.<tool>.log.
+// logName matches the file name of an artifact: <id>.<tool>.log.
 var logName = regexp.MustCompile(`^(\d+)\..*\.log$`)
 
-// largestID bounds the ids that are counted on from.
+// largestID bounds the ids that a new id is derived from.
 const largestID = 1 << 53
 
-// Store makes the artifacts of a session: files with ids, decimal from 0, in one
-// directory, which is made with the first of them. Several sessions may share a
-// store, several stores and processes a directory: an id is given once. What is in
-// it stays. A Store is safe for concurrent use.
+// Store creates the artifacts of a session: files with decimal ids from 0 in one
+// directory, created with the first artifact. Several sessions may share a store,
+// several stores and processes a directory. No id is given twice, and files are never
+// removed. A Store is safe for concurrent use.
 type Store struct {
 	dir string
 
@@ -37,21 +37,21 @@ type Store struct {
 	next int64 // no smaller id is free
 }
 
-// NewStore names the directory of a store, by its absolute path; nothing is made.
+// NewStore names the directory of a store by its absolute path and creates nothing.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
-// StoreDir is where the artifacts of a session are whose transcript a host keeps in a
-// file: its path without .jsonl.
+// StoreDir returns the directory for the artifacts of a session: the path of its
+// transcript without .jsonl.
 func StoreDir(sessionFile string) string { return strings.TrimSuffix(sessionFile, ".jsonl") }
 
-// Dir is the directory of the store, which may not be there yet.
+// Dir returns the directory of the store, which may not exist yet.
 func (s *Store) Dir() string { return s.dir }
 
-// Create makes the file of the next artifact. An error is one that the caller may
-// ignore: the output is then told without a file (R-086).
+// Create creates the file of the next artifact. The caller may ignore an error and
+// report the output without a file (R-086).
 func (s *Store) Create(tool string) (*File, error) {
 	if tool == "" || replace(tool, "_-") != tool {
-		return nil, fmt.Errorf("%q is no type of a tool: %w", tool, ErrName)
+		return nil, fmt.Errorf("invalid tool %q: %w", tool, ErrName)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,11 +69,11 @@ func (s *Store) Create(tool string) (*File, error) {
 			return f, err
 		}
 	}
-	return nil, fmt.Errorf("no id is free in %s", s.dir)
+	return nil, fmt.Errorf("%s: no artifact id is free", s.dir)
 }
 
-// open opens the directory, and makes it. It may be readable for others, since a host
-// may have made it, but not theirs to write to.
+// open creates and opens the directory. Others may read it, since a host may have
+// created it, but not write to it.
 func (s *Store) open() (*os.Root, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
@@ -84,12 +84,12 @@ func (s *Store) open() (*os.Root, error) {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
-		return nil, fmt.Errorf("the directory of artifacts %s is not this user's alone to write to", s.dir)
+		return nil, fmt.Errorf("artifact directory %s: other users can write to it, or it is not this user's", s.dir)
 	}
 	return os.OpenRoot(s.dir)
 }
 
-// countOn makes next larger than each id that is there.
+// countOn makes next larger than every id in the directory.
 func (s *Store) countOn(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -105,9 +105,9 @@ func (s *Store) countOn(root *os.Root) error {
 	return nil
 }
 
-// try takes the next id, or finds that another process has it. While the file
-// .<id>.claim is ours, nobody else makes an artifact of that id; whoever made one
-// before is seen by looking again. A process that dies here costs the id.
+// try takes the next id, or finds that another process has it. While this call holds
+// .<id>.claim, no other store creates an artifact with that id. Reading the directory
+// again finds an earlier one. A process that dies here leaves the id unused.
 func (s *Store) try(root *os.Root, tool string) (*File, error) {
 	number := s.next
 	id := strconv.FormatInt(number, 10)
@@ -134,17 +134,17 @@ func (s *Store) try(root *os.Root, tool string) (*File, error) {
 	return f, nil
 }
 
-// Find is where the artifact of an id is.
+// Find returns the path of the artifact with this id.
 func (s *Store) Find(id string) (string, error) { return Find(id, s.dir) }
 
-// NotNumeric says that an id is none.
+// NotNumeric means that an id is not a number.
 type NotNumeric struct{ ID string }
 
 func (e *NotNumeric) Error() string {
-	return fmt.Sprintf("the id of an artifact is a number, this is %q", e.ID)
+	return fmt.Sprintf("invalid artifact id %q: use a number", e.ID)
 }
 
-// NotFound says that there is no artifact of an id, and which there are, sorted.
+// NotFound means that there is no artifact with ID. IDs are those that exist, sorted.
 type NotFound struct {
 	ID  string
 	IDs []string
@@ -158,9 +158,9 @@ func (e *NotFound) Error() string {
 	return fmt.Sprintf("there is no artifact %s; %s", e.ID, there)
 }
 
-// Find is where the artifact of an id is: the file whose name begins with "<id>." in
-// the first of the directories that has one (R-045). Directories that are not there
-// are passed over; if none is there it is ErrNoDirectory.
+// Find returns the file whose name begins with "<id>." in the first directory that has
+// one (R-045). It skips missing directories and returns ErrNoDirectory if all are
+// missing.
 func Find(id string, dirs ...string) (string, error) {
 	if id == "" {
 		return "", ErrNoID

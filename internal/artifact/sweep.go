@@ -10,9 +10,10 @@ import (
 	"troupe/spill"
 )
 
-// Sweep removes the directories of parent whose names begin with prefix and whose
-// owners are dead, but for those that keep names (nil: none), and says which. What
-// is not a directory of ours alone, or never had an owner, is not touched.
+// Sweep removes directories of dead owners from parent and returns their names. It
+// takes those whose names begin with prefix, except those that keep selects (nil:
+// none). It never touches a directory that others can access, or that never had an
+// owner.
 func Sweep(parent, prefix string, keep func(name string) bool) ([]string, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +41,7 @@ func Sweep(parent, prefix string, keep func(name string) bool) ([]string, error)
 	return swept, errors.Join(errs...)
 }
 
-// sweepOne removes one directory, or what a removal that was cut short left of it.
+// sweepOne removes one directory, or the rest of an interrupted removal.
 func sweepOne(parent, name string) (bool, error) {
 	if !strings.HasSuffix(name, spill.DeadSuffix) {
 		return spill.SweepOwned(parent, name)

@@ -1,18 +1,18 @@
 package artifact
 
-// Tail keeps the end of a text that comes in any pieces: at most limit bytes, from
-// the beginning of a rune on. It holds twice as much at most. The zero Tail
-// keeps nothing. It is not safe for concurrent use.
+// Tail keeps the last limit bytes of a text that arrives in pieces, from the start of a
+// rune on. Memory is at most twice the limit. The zero Tail keeps nothing. It
+// is not safe for concurrent use.
 type Tail struct {
 	limit int
 	bytes []byte
-	cut   bool // something came before held
+	cut   bool // earlier bytes were dropped
 }
 
-// NewTail makes a Tail of so many bytes; 0 keeps nothing.
+// NewTail returns a Tail of limit bytes; 0 keeps nothing.
 func NewTail(limit int) *Tail { return &Tail{limit: max(0, limit)} }
 
-// Write adds a piece. It never fails.
+// Write appends p. It never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	n := len(p)
 	if n >= t.limit {
@@ -27,7 +27,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// from is where in held the text begins.
+// from returns where in t.bytes the text begins.
 func (t *Tail) from() int {
 	at := max(0, len(t.bytes)-t.limit)
 	if at == 0 && !t.cut {
@@ -36,11 +36,11 @@ func (t *Tail) from() int {
 	return alignFrom(t.bytes, at)
 }
 
-// String is the text as it is now. A rune that is not whole yet is left for later.
+// String returns the text so far, without an incomplete rune at its end.
 func (t *Tail) String() string {
 	p := t.bytes[t.from():]
 	return last(text(p[:wholeTo(p)]), t.limit)
 }
 
-// whole is the text when no more comes.
+// whole returns the text when no more comes.
 func (t *Tail) whole() string { return last(text(t.bytes[t.from():]), t.limit) }

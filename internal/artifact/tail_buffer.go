@@ -5,32 +5,31 @@ import (
 	"strings"
 )
 
-// newline is a constant; nobody writes to it.
+// newline is constant.
 var newline = []byte{'\n'}
 
-// TailBuffer takes a text in any pieces and keeps its end: what it cannot keep is
-// in a file, which is opened when the first byte would be lost and then has all of
-// the text from its first byte on. Memory is twice the limit at most. It is
-// not safe for concurrent use.
+// TailBuffer keeps the end of a text that arrives in pieces. Before the first
+// byte is lost it opens a file, which gets the whole text. Memory is at most
+// twice the limit. It is not safe for concurrent use.
 type TailBuffer struct {
 	tail *Tail
 	out  spillFile
 
-	bytes, ends int64 // of all of the text
+	bytes, ends int64 // totals of the text: bytes and newlines
 	truncated   bool
 }
 
-// NewTailBuffer makes a window of limit bytes. open makes the file, once; nil or an
-// error: there is none, and nobody needs to hear of it.
+// NewTailBuffer returns a buffer of limit bytes. It calls open at most once for the
+// file. If open is nil or fails, there is no file and no error.
 func NewTailBuffer(limit int, open func() (*File, error)) *TailBuffer {
 	return &TailBuffer{tail: NewTail(limit), out: spillFile{open: open}}
 }
 
-// Write adds a piece. It never fails.
+// Write appends p. It never fails.
 func (w *TailBuffer) Write(p []byte) (int, error) {
 	if w.bytes+int64(len(p)) > int64(w.tail.limit) {
 		if !w.truncated {
-			w.out.begin(w.tail.bytes) // nothing was lost yet: held is all
+			w.out.begin(w.tail.bytes) // nothing was lost before: the tail is the whole text
 		}
 		w.truncated = true
 		w.out.add(p)
@@ -40,23 +39,23 @@ func (w *TailBuffer) Write(p []byte) (int, error) {
 	return w.tail.Write(p)
 }
 
-// Tail is the text kept so far, for whoever watches.
+// Tail returns the text kept so far, for progress.
 func (w *TailBuffer) Tail() string { return w.tail.String() }
 
-// Summary is what a window has taken. Lines are newlines and one more, none
-// if there was no text.
+// Summary describes what a TailBuffer has taken. Lines are newlines plus one, 0
+// for an empty text.
 type Summary struct {
-	Text        string // the annotation, if there is one, and what was kept
-	Truncated   bool   // more came than was kept
+	Text        string // the annotation, if any, and the kept text
+	Truncated   bool   // some text was dropped
 	TotalLines  int64
 	TotalBytes  int64
 	OutputLines int64
 	OutputBytes int64
-	File        *File // has all of it, closed; nil: there is none
+	File        *File // whole text, closed; nil: none
 }
 
-// Close says that no more comes, closes the file and tells what came. annotation is
-// a line of the caller's that goes first; "": none.
+// Close closes the file and returns the totals. A non-empty annotation is the first
+// line of the text.
 func (w *TailBuffer) Close(annotation string) Summary {
 	kept := w.tail.whole()
 	s := Summary{
@@ -78,13 +77,13 @@ func lineCount(ends, size int64) int64 {
 	return ends + 1
 }
 
-// spillFile is a file that is made late and given up at the first error.
+// spillFile is a file that is created late and dropped at the first error.
 type spillFile struct {
 	open func() (*File, error)
 	file *File
 }
 
-// begin makes the file with what came before.
+// begin creates the file and writes the earlier bytes.
 func (s *spillFile) begin(before []byte) {
 	if s.open == nil {
 		return
@@ -107,7 +106,7 @@ func (s *spillFile) add(p []byte) {
 	}
 }
 
-// end closes the file; nil if it does not have all.
+// end closes the file and returns it; nil if it is incomplete.
 func (s *spillFile) end() *File {
 	if s.file == nil {
 		return nil

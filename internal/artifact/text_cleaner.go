@@ -7,15 +7,15 @@ import (
 	"troupe/spill/view"
 )
 
-// CleanOptions say what is left in a text that models read.
+// CleanOptions choose what stays in a text for models.
 type CleanOptions struct {
-	DropCR bool // each CR goes; else CR and CRLF become LF
-	Sixel  bool // pictures in SIXEL stay (R-083, see SixelAllowed)
+	DropCR bool // remove each CR; else CR and CRLF become LF
+	Sixel  bool // keep pictures in SIXEL (R-083, see SixelAllowed)
 }
 
-// TextCleaner passes a stream of bytes on as text that models read: without escape sequences
-// and control characters, in UTF-8, whatever pieces it comes in. Close
-// it. It is not safe for concurrent use.
+// TextCleaner writes a stream of bytes as text for models: UTF-8 without escape
+// sequences and control characters. Pieces may split anywhere. The
+// caller must Close it. It is not safe for concurrent use.
 type TextCleaner struct {
 	w io.Writer
 	o CleanOptions
@@ -23,17 +23,17 @@ type TextCleaner struct {
 	s sixels
 
 	buf []byte
-	cut []byte // what is left of a piece without its CRs
+	cut []byte // buffer for a piece without its CRs
 }
 
-// NewTextCleaner makes a Clean that writes to w.
+// NewTextCleaner returns a TextCleaner that writes to w.
 func NewTextCleaner(w io.Writer, o CleanOptions) *TextCleaner { return &TextCleaner{w: w, o: o} }
 
-// Write passes p on. An error is that of the writer behind it.
+// Write cleans p and writes it to w. Errors come from w.
 func (c *TextCleaner) Write(p []byte) (int, error) {
 	n := len(p)
 	c.buf = c.buf[:0]
-	for len(p) > 0 { // in parts, so that little is held
+	for len(p) > 0 { // small parts bound the buffer
 		part := p[:min(len(p), chunk)]
 		p = p[len(part):]
 		c.add(part)
@@ -63,8 +63,8 @@ func (c *TextCleaner) add(p []byte) {
 
 func (c *TextCleaner) text(p []byte) { c.buf = c.c.Append(c.buf, p) }
 
-// picture passes a whole sequence on. What it interrupts is at its end, as it would
-// be on a terminal.
+// picture passes on a whole sequence. It ends one that is still open, as a terminal
+// does.
 func (c *TextCleaner) picture(p []byte) {
 	c.buf = c.c.Append(c.buf, []byte("\x1b\\"))
 	c.buf = append(c.c.End(c.buf), p...)
@@ -79,24 +79,24 @@ func (c *TextCleaner) flush() error {
 	return err
 }
 
-// Close passes on what was held back. It does not close the writer behind it.
+// Close writes what was held back. It does not close w.
 func (c *TextCleaner) Close() error {
 	c.s.end(c.text)
 	c.buf = c.c.End(c.buf)
 	return c.flush()
 }
 
-// CleanText is s as a text that models read.
+// CleanText returns s as text for models.
 func CleanText(s string, o CleanOptions) string {
 	var b bytes.Buffer
 	c := NewTextCleaner(&b, o)
-	_, _ = c.Write([]byte(s)) // a Buffer takes all
+	_, _ = c.Write([]byte(s)) // a Buffer never fails
 	_ = c.Close()
 	return b.String()
 }
 
-// SixelAllowed says whether a user wants pictures in SIXEL left in: both names are set
-// in the environment that lookup knows, the first to sixel.
+// SixelAllowed reports whether pictures in SIXEL stay in the text: the first variable
+// is sixel, the second is set.
 func SixelAllowed(lookup func(name string) string) bool {
 	return lookup("PI_FORCE_IMAGE_PROTOCOL") == "sixel" && lookup("PI_ALLOW_SIXEL_PASSTHROUGH") != ""
 }

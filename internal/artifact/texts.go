@@ -1,13 +1,11 @@
 package artifact
 
-// The texts of ours in what this package makes; all others are the dialects'.
-
-// LeftOut is the Marker of a line whose middle a file has.
+// LeftOut returns the Marker for the middle of a line that a file holds.
 func LeftOut(left int64) string {
 	return "... [" + Thousands(left) + " bytes of this line are left out; the file has them] ..."
 }
 
-// NotKept is the line that stands for bytes that the quota of a log took away.
+// NotKept returns the line that stands for a gap of n bytes in a log.
 func NotKept(n int64) string {
 	return "[... " + Thousands(n) + " bytes were not kept ...]\n"
 }

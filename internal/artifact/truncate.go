@@ -5,43 +5,43 @@ import (
 	"strings"
 )
 
-// Limits of a text that is shown; a field that is 0 is no limit.
+// Limits bound a text that is shown; 0 means no limit.
 type Limits struct {
 	Lines int64
 	Bytes int64
 }
 
-// The limits of the families that have them.
+// Limits that the dialects use.
 var (
-	// CutLimits are those of Head and Tail where none are named.
+	// CutLimits apply to Head and Tail without limits of their own.
 	CutLimits = Limits{Lines: 3000, Bytes: 50 << 10}
 
-	// KeepLimits are those at or under which an output is shown whole.
+	// KeepLimits bound an output that is shown whole.
 	KeepLimits = Limits{Lines: 2000, Bytes: 51_200}
 )
 
-// Exceeded says whether an output is over a limit.
+// Exceeded reports whether an output is over a limit.
 func (l Limits) Exceeded(size, lines int64) bool {
 	return l.Bytes > 0 && size > l.Bytes || l.Lines > 0 && lines > l.Lines
 }
 
-// The limits that decide a cut.
+// Values of Truncated.By: the limit that decided.
 const (
 	ByLines = "lines"
 	ByBytes = "bytes"
 )
 
-// Truncated is a text that was made to keep to limits. Lines are newlines and one more.
+// Truncated is a text within limits. Lines are newlines plus one.
 type Truncated struct {
 	Text        string
 	Truncated   bool
-	By          string // ByLines or ByBytes; "" if it is whole
+	By          string // ByLines or ByBytes; "" if the text is whole
 	TotalLines  int64
 	TotalBytes  int64
 	OutputLines int64
 	OutputBytes int64
 
-	LastLinePartial bool // the first line shown is the end of one that is too long
+	LastLinePartial bool // Text is the end of one line that is too long
 }
 
 func whole(s string) Truncated {
@@ -50,15 +50,15 @@ func whole(s string) Truncated {
 	return Truncated{Text: s, TotalLines: lines, TotalBytes: size, OutputLines: lines, OutputBytes: size}
 }
 
-// shows makes the cut that shows kept, so many lines of the text.
+// shows returns c with the text kept, which is so many lines.
 func (c Truncated) shows(kept string, lines int64, by string) Truncated {
 	c.Text, c.By, c.Truncated = kept, by, true
 	c.OutputLines, c.OutputBytes = lines, int64(len(kept))
 	return c
 }
 
-// TailOf keeps the last lines of s that keep to the limits; of a last line that is
-// too long alone it keeps the end, in whole runes.
+// TailOf keeps the last lines of s within the limits. Of a last line that is too long
+// alone it keeps the end, in whole runes.
 func TailOf(s string, l Limits) Truncated {
 	c := whole(s)
 	if !l.Exceeded(c.TotalBytes, c.TotalLines) {
@@ -78,9 +78,9 @@ func TailOf(s string, l Limits) Truncated {
 		end = from - 1
 	}
 	c = c.shows(s[at:], lines, by)
-	if by == ByBytes && c.Text == "" { // the last line, or all but a newline behind it
+	if by == ByBytes && c.Text == "" { // the last line is too long, or the one before a final newline
 		c = c.shows(last(s, int(l.Bytes)), max(1, lines), by)
-		if lines == 1 && c.Text != "" { // of the line before, then
+		if lines == 1 && c.Text != "" { // the final newline and a part of the line before it
 			c.OutputLines = 2
 		}
 		c.LastLinePartial = true
@@ -88,8 +88,8 @@ func TailOf(s string, l Limits) Truncated {
 	return c
 }
 
-// CutAtLine keeps at most n bytes of s: whole lines, or the beginning of the first if
-// it is too long, in whole runes.
+// CutAtLine keeps at most n bytes of s in whole lines. Of a first line that is too long
+// it keeps the beginning, in whole runes.
 func CutAtLine(s string, n int) (kept string, cut bool) {
 	if len(s) <= n {
 		return s, false
@@ -101,7 +101,7 @@ func CutAtLine(s string, n int) (kept string, cut bool) {
 	return kept, true
 }
 
-// Thousands writes a number as people read it: 8,432.
+// Thousands formats n with commas: 8,432.
 func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	digits := strings.TrimPrefix(s, "-")

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Marker is the text that stands in a line for bytes of it that are left out.
+// Marker returns the text that replaces left bytes in a line.
 type Marker func(left int64) string
 
-// truncateLine makes the line [from, to) of r, with its newline if it has one, keep to n bytes by
-// leaving out its middle, at runes, and says how many bytes were left out; 0: it is whole
-// . Where not even the marker fits there is no text. No more of it than n bytes is read.
+// truncateLine returns the line [from, to) of r in at most n bytes, with its newline.
+// It leaves out the middle, at runes, and returns how many bytes that was. The
+// text is empty if not even the marker fits. It reads at most n bytes.
 func truncateLine(r io.ReaderAt, from, to int64, n int, mark Marker) (string, int64, error) {
 	ending, err := lineEnd(r, from, to)
 	if err != nil {
@@ -43,7 +43,7 @@ func truncateLine(r io.ReaderAt, from, to int64, n int, mark Marker) (string, in
 	return text(head) + mark(left) + text(tail) + ending, left, nil
 }
 
-// lineEnd is the newline of a line, or "".
+// lineEnd returns the newline of a line, or "".
 func lineEnd(r io.ReaderAt, from, to int64) (string, error) {
 	if from == to {
 		return "", nil
@@ -55,7 +55,7 @@ func lineEnd(r io.ReaderAt, from, to int64) (string, error) {
 	return "\n", nil
 }
 
-// readRange reads [from, to), which must be there.
+// readRange reads [from, to), which must exist.
 func readRange(r io.ReaderAt, from, to int64) ([]byte, error) {
 	p := make([]byte, max(0, to-from))
 	n, err := r.ReadAt(p, from)
@@ -68,7 +68,7 @@ func readRange(r io.ReaderAt, from, to int64) ([]byte, error) {
 	return nil, err
 }
 
-// textLen is how many bytes p is as text.
+// textLen returns the length of p as UTF-8, in bytes.
 func textLen(p []byte) int {
 	n := len(p)
 	for len(p) > 0 {
@@ -86,8 +86,8 @@ func textLen(p []byte) int {
 	return n
 }
 
-// fitsFirst is how many of the first bytes of p, in whole runes, are a text of at
-// most n bytes.
+// fitsFirst returns the length of the longest prefix of p, in whole runes, that is at
+// most n bytes of text.
 func fitsFirst(p []byte, n int) int {
 	at := 0
 	for at < len(p) {
@@ -100,7 +100,8 @@ func fitsFirst(p []byte, n int) int {
 	return at
 }
 
-// fitsLast is where the longest end of p begins that is a text of at most n bytes.
+// fitsLast returns where the longest suffix of p begins that is at most n bytes of
+// text.
 func fitsLast(p []byte, n int) int {
 	at := len(p)
 	for at > 0 {
