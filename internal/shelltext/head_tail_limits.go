@@ -82,7 +82,7 @@ func producerEnd(text string, bar int) (int, bool) {
 	if err != nil || script.Heredocs || len(script.File.Stmts) != 1 {
 		return 0, false
 	}
-	stmt, ok := behindCd(script.File.Stmts[0])
+	stmt, ok := afterCd(script.File.Stmts[0])
 	if !ok || !plain(stmt) {
 		return 0, false
 	}
@@ -105,8 +105,8 @@ func plain(s *syntax.Stmt) bool {
 	return !s.Negated && !s.Background && !s.Coprocess && !s.Disown && len(s.Redirs) == 0 && !s.Semicolon.IsValid()
 }
 
-// behindCd is what comes behind any `cd <dir> &&` in front, which prints nothing.
-func behindCd(s *syntax.Stmt) (*syntax.Stmt, bool) {
+// afterCd is what comes behind any `cd <dir> &&` in front, which prints nothing.
+func afterCd(s *syntax.Stmt) (*syntax.Stmt, bool) {
 	chain, ok := s.Cmd.(*syntax.BinaryCmd)
 	if !ok || chain.Op != syntax.AndStmt {
 		return s, true

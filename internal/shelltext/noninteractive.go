@@ -45,11 +45,11 @@ func AgentBase(env []string, sh string, ci bool) []string {
 			kept = append(kept, entry)
 		}
 	}
-	told := []string{"SHELL=" + sh, "GIT_EDITOR=true", "GPG_TTY=not a tty", "OMPCODE=1", "CLAUDECODE=1"}
+	marks := []string{"SHELL=" + sh, "GIT_EDITOR=true", "GPG_TTY=not a tty", "OMPCODE=1", "CLAUDECODE=1"}
 	if ci {
-		told = append(told, "CI=true")
+		marks = append(marks, "CI=true")
 	}
-	return Overlay(kept, told)
+	return Overlay(kept, marks)
 }
 
 // Overlay lays over upon under: a name that occurs twice keeps its first place and its

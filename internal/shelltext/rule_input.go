@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -82,3 +83,41 @@ func writeWord(b *strings.Builder, word string) {
 	}
 	_, _ = onOneLine.WriteString(b, word)
 }
+
+// maxJudged bounds the simple commands of one text that are judged.
+const maxJudged = 1000
+
+// ruleInput is a command as rules see it.
+type ruleInput struct {
+	parsed   bool
+	text     string   // all of it; parsed, without what only looks like a redirection
+	commands []string // each simple command
+}
+
+func look(text string) ruleInput {
+	script, err := Parse(text)
+	if err != nil {
+		return ruleInput{text: text}
+	}
+	view := ruleInput{parsed: true, text: script.unredirected()}
+	for _, s := range append([]*Script{script}, innerScripts(script, shellText)...) {
+		for _, c := range s.Commands {
+			if c.Stage == 0 && len(view.commands) < maxJudged {
+				view.commands = append(view.commands, s.render(c))
+			}
+		}
+		if n := len(s.File.Stmts); n > 0 && s.File.Stmts[n-1].Background {
+			view.commands = append(view.commands, " &") // the trailing one, alone
+		}
+	}
+	return view
+}
+
+func (j ruleInput) matches(r rule) bool {
+	if j.parsed && slices.ContainsFunc(j.commands, r.found) {
+		return true
+	}
+	return (!j.parsed || !r.builtIn) && r.found(j.text)
+}
+
+func (r rule) found(text string) bool { return len(text) <= r.most && r.search.MatchString(text) }

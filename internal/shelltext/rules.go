@@ -52,9 +52,9 @@ type rule struct {
 	Rule
 	search *regexp.Regexp
 	most   int // the longest text that is searched, in bytes
-	// ours says that it is one of the patterns above: what they are about is
+	// builtIn says that it is one of the patterns above: what they are about is
 	// known, so that the parse alone decides. Of another, its words do.
-	ours bool
+	builtIn bool
 }
 
 // maxSearch bounds what a rule costs, in bytes of a text times instructions of its pattern:
@@ -89,7 +89,7 @@ func Compile(rules []Rule) Rules {
 			continue
 		}
 		if search, err := regexp.Compile(pattern); err == nil {
-			ready = append(ready, rule{Rule: r, search: search, most: maxSearch / Instructions(pattern), ours: r.Flags == "" && known[r.Pattern]})
+			ready = append(ready, rule{Rule: r, search: search, most: maxSearch / Instructions(pattern), builtIn: r.Flags == "" && known[r.Pattern]})
 		}
 	}
 	return ready

@@ -36,7 +36,7 @@ func changesShell(s *syntax.Stmt) bool {
 		case *syntax.CallExpr:
 			if len(n.Args) == 0 {
 				found = true
-			} else if name, ok := Literal(behindBuiltin(n.Args)[0]); ok && changer(name) {
+			} else if name, ok := Literal(withoutBuiltin(n.Args)[0]); ok && changer(name) {
 				found = true
 			}
 		}
@@ -45,9 +45,9 @@ func changesShell(s *syntax.Stmt) bool {
 	return found
 }
 
-// behindBuiltin is the command without what only says how its name is looked for:
+// withoutBuiltin is the command without what only says how its name is looked for:
 // `command cd /` is cd, with a directory.
-func behindBuiltin(words []*syntax.Word) []*syntax.Word {
+func withoutBuiltin(words []*syntax.Word) []*syntax.Word {
 	for len(words) > 1 {
 		name, ok := Literal(words[0])
 		if !ok || name != "command" && name != "builtin" {

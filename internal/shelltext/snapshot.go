@@ -47,13 +47,13 @@ func SnapshotRuns(path string) [][]string {
 	switch Kind(path) {
 	case Bash:
 		return [][]string{
-			{path, "--norc", "--noprofile", "-i", "-c", bashTells},
-			{path, "--norc", "--noprofile", "-c", bashTells},
+			{path, "--norc", "--noprofile", "-i", "-c", bashDump},
+			{path, "--norc", "--noprofile", "-c", bashDump},
 		}
 	case Zsh:
-		return [][]string{{path, "-f", "-i", "-c", zshTells}, {path, "-f", "-c", zshTells}}
+		return [][]string{{path, "-f", "-i", "-c", zshDump}, {path, "-f", "-c", zshDump}}
 	case Sh:
-		return [][]string{{path, "-c", shTells}}
+		return [][]string{{path, "-c", shDump}}
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func SnapshotRuns(path string) [][]string {
 // reached by builtin, and even that may have been: in bash unset is a special builtin, which
 // posix mode finds before any function. The function is read before the file can define an
 // alias; only what stands in $( ) is read later.
-const bashTells = `exec 3>&1 </dev/null >/dev/null 2>&1
+const bashDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	POSIXLY_CORRECT=1
 	\unset -f builtin
@@ -90,7 +90,7 @@ __troupe_tell >&3
 // zsh says of a function that is not loaded yet only how it would be: it is loaded, unless
 // it begins with an underscore, as completions do by the thousand. How it writes a quote in
 // a function depends on options, so each text is tried as zsh would read it again.
-const zshTells = `exec 3>&1 </dev/null >/dev/null 2>&1
+const zshDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	builtin set -- "$(\builtin set +o)" "${PATH-}"
 	builtin emulate -L zsh
@@ -119,7 +119,7 @@ __troupe_tell >&3
 `
 
 // A plain sh cannot tell its functions.
-const shTells = `exec 3>&1 </dev/null >/dev/null 2>&1
+const shDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	trap - EXIT
 	set -- "$(\set +o)" "$(\alias)"

@@ -22,8 +22,8 @@ var (
 	}
 )
 
-// options are the lines that set them as they were.
-func (t *shellDump) options() string {
+// snapshotOptions are the lines that set them as they were.
+func (t *shellDump) snapshotOptions() string {
 	var b strings.Builder
 	switch t.kind {
 	case Zsh:
@@ -57,13 +57,15 @@ func (t *shellDump) options() string {
 
 // on reports whether the lines of set +o say that an option is on. zsh names one that is on
 // by default by its opposite.
-func on(lines, name string) bool { return says(lines, "set -o "+name) || says(lines, "set +o no"+name) }
-
-func off(lines, name string) bool {
-	return says(lines, "set +o "+name) || says(lines, "set -o no"+name)
+func on(lines, name string) bool {
+	return hasLine(lines, "set -o "+name) || hasLine(lines, "set +o no"+name)
 }
 
-func says(lines, line string) bool {
+func off(lines, name string) bool {
+	return hasLine(lines, "set +o "+name) || hasLine(lines, "set -o no"+name)
+}
+
+func hasLine(lines, line string) bool {
 	for have := range strings.Lines(lines) {
 		if strings.TrimSpace(have) == line {
 			return true

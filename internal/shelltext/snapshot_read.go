@@ -29,7 +29,7 @@ type shellDump struct {
 //
 // An error of the code unsupported with the reason snapshot says why there is none.
 func Snapshot(kind string, dump []byte) (string, *messages.Error) {
-	t, err := readTelling(kind, dump)
+	t, err := readDump(kind, dump)
 	if err != nil {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func Snapshot(kind string, dump []byte) (string, *messages.Error) {
 	for _, name := range t.keptFunctions(aliases) {
 		b.WriteString(t.function(name))
 	}
-	b.WriteString(t.options())
+	b.WriteString(t.snapshotOptions())
 	b.WriteString(t.aliasLines(aliases))
 	if t.path != "" {
 		b.WriteString("export PATH=" + Quote(t.path) + "\n")
@@ -51,8 +51,8 @@ func Snapshot(kind string, dump []byte) (string, *messages.Error) {
 	return b.String(), nil
 }
 
-// readTelling reads the fields.
-func readTelling(kind string, dump []byte) (*shellDump, *messages.Error) {
+// readDump reads the fields.
+func readDump(kind string, dump []byte) (*shellDump, *messages.Error) {
 	if len(dump) > MaxSnapshot {
 		return nil, NoSnapshot(fmt.Sprintf("it sets up more than %d MiB", MaxSnapshot>>20), "")
 	}

@@ -30,16 +30,16 @@ func StateChanges(text string) StateChange {
 		if node == nil || worst == Anything {
 			return false
 		}
-		change, inside := leaves(node)
+		change, inside := nodeChange(node)
 		worst = max(worst, change)
 		return inside
 	})
 	return worst
 }
 
-// leaves tells it of one node, and whether those within it are to be asked, too: a
+// nodeChange tells it of one node, and whether those within it are to be asked, too: a
 // subshell changes a copy of the shell.
-func leaves(node syntax.Node) (change StateChange, inside bool) {
+func nodeChange(node syntax.Node) (change StateChange, inside bool) {
 	switch n := node.(type) {
 	case *syntax.Subshell, *syntax.ProcSubst:
 		return NoChange, false
@@ -53,7 +53,7 @@ func leaves(node syntax.Node) (change StateChange, inside bool) {
 	case *syntax.BinaryCmd:
 		return NoChange, n.Op != syntax.Pipe && n.Op != syntax.PipeAll
 	case *syntax.CallExpr:
-		return callLeaves(n), true
+		return callChange(n), true
 	case *syntax.DeclClause:
 		if name := n.Variant.Value; name != "export" && name != "readonly" { // a nameref has other commands change what they do not name
 			return Anything, false
@@ -64,7 +64,7 @@ func leaves(node syntax.Node) (change StateChange, inside bool) {
 	case *syntax.ForClause, *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
 		return Variables, true
 	case *syntax.Assign:
-		return assignLeaves(n), true
+		return assignChange(n), true
 	case *syntax.Redirect:
 		return onlyIf(n.N != nil && strings.HasPrefix(n.N.Value, "{"), Variables), true
 	case *syntax.ParamExp:
@@ -101,22 +101,22 @@ func comparesTexts(op syntax.BinTestOperator) bool {
 	return false
 }
 
-// assignLeaves tells it of an assignment whose effect on the variable itself was told: a
+// assignChange tells it of an assignment whose effect on the variable itself was told: a
 // subscript is arithmetic, and some variables are more than that.
-func assignLeaves(a *syntax.Assign) StateChange {
+func assignChange(a *syntax.Assign) StateChange {
 	if a.Name != nil && (a.Name.Value == "BASH_ALIASES" || a.Name.Value == "PS4") { // set -x expands the latter
 		return Anything
 	}
 	return onlyIf(a.Index != nil, Variables)
 }
 
-// callLeaves tells it of a simple command. What that assigns for a program is the
+// callChange tells it of a simple command. What that assigns for a program is the
 // program's; for a builtin in POSIX mode it stays.
-func callLeaves(call *syntax.CallExpr) StateChange {
+func callChange(call *syntax.CallExpr) StateChange {
 	if len(call.Args) == 0 {
 		return Variables
 	}
-	words := behindBuiltin(call.Args)
+	words := withoutBuiltin(call.Args)
 	name, ok := Literal(words[0])
 	pattern := strings.ContainsAny(name, "*?[{}%") && name != "["
 	if !ok || name == "" || pattern || strings.HasPrefix(name, "~") && !strings.HasPrefix(name, "~/") {

@@ -10,8 +10,8 @@ const maxGateText = 256 << 10
 
 const hiddenPattern = `\$\{(![A-Za-z_]\w*|\w+(\[[^]}]*\])?@P)\}`
 
-// gateWords is Gate by the words of a text.
-func gateWords(text string, pids Protected) error {
+// checkWords is Gate by the words of a text.
+func checkWords(text string, pids Protected) error {
 	plain := unquoted(text[:min(len(text), maxGateText)])
 	for _, segment := range strings.FieldsFunc(plain, func(r rune) bool { return strings.ContainsRune(";&|\n(){}`", r) }) {
 		if err := pids.check(commandWords(segment)); err != nil {

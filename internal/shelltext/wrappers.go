@@ -40,9 +40,9 @@ func wrapping(name string) (w wrapper, ok bool) {
 	return wrapper{}, false
 }
 
-// behindWrappers is the command that is run in the end; none if nothing is run, as
+// withoutWrappers is the command that is run in the end; none if nothing is run, as
 // by `command -v`.
-func behindWrappers(words []Word) []Word {
+func withoutWrappers(words []Word) []Word {
 	for {
 		w, ok := wrapping(baseName(words))
 		if !ok {
@@ -51,11 +51,11 @@ func behindWrappers(words []Word) []Word {
 		if baseName(words) == "command" && len(words) > 1 && strings.HasPrefix(words[1].Text, "-") && strings.ContainsAny(words[1].Text, "vV") {
 			return nil
 		}
-		words = w.behind(words[1:])
+		words = w.command(words[1:])
 	}
 }
 
-func (w wrapper) behind(words []Word) []Word {
+func (w wrapper) command(words []Word) []Word {
 	leading := w.leading
 	for len(words) > 0 {
 		text := words[0].Text
@@ -114,7 +114,7 @@ func killTargets(words []Word) (pids []int, listing bool) {
 // runText is the literal text that a command hands to a shell, also to the one
 // that runs it.
 func runText(words []Word) (string, bool) {
-	words = behindWrappers(words)
+	words = withoutWrappers(words)
 	switch baseName(words) {
 	case "":
 		return "", false

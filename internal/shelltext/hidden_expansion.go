@@ -40,7 +40,7 @@ func indirect(exp *syntax.ParamExp) bool {
 // from a substitution within another: the name of the command, or the text for a
 // shell. A directory in front of a name may be built.
 func (s *Script) builtCommand(c Command) string {
-	words := behindWrappers(c.Words)
+	words := withoutWrappers(c.Words)
 	if len(words) == 0 {
 		return ""
 	}

@@ -128,14 +128,14 @@ func (m KeyMode) appendCode(out []byte, code int, shifted rune, mods modifiers, 
 	if m.Kitty&AlternateKeys != 0 && shifted != 0 {
 		out = strconv.AppendInt(append(out, ':'), int64(shifted), 10)
 	}
-	said := m.Kitty&AssociatedText != 0 && text != 0
-	if mods != 0 || said {
+	withText := m.Kitty&AssociatedText != 0 && text != 0
+	if mods != 0 || withText {
 		out = append(out, ';')
 	}
 	if mods != 0 {
 		out = strconv.AppendInt(out, int64(mods)+1, 10)
 	}
-	if said {
+	if withText {
 		out = strconv.AppendInt(append(out, ';'), int64(text), 10)
 	}
 	return append(out, 'u')

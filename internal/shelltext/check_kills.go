@@ -54,7 +54,7 @@ func (e *KillBlocked) Error() string {
 func CheckKills(text string, pids Protected) error {
 	script, err := Parse(text)
 	if err != nil {
-		return gateWords(text, pids)
+		return checkWords(text, pids)
 	}
 	for _, s := range append([]*Script{script}, innerScripts(script, runText)...) {
 		for _, c := range s.Commands {
@@ -74,7 +74,7 @@ func CheckKills(text string, pids Protected) error {
 
 // check judges one simple command. Its error is a nil interface if there is none.
 func (p Protected) check(words []Word) error {
-	switch words = behindWrappers(words); baseName(words) {
+	switch words = withoutWrappers(words); baseName(words) {
 	case "pkill", "killall":
 		return &KillBlocked{Reason: GateProgram, Name: baseName(words)}
 	case "kill":
