@@ -105,7 +105,7 @@ func TestBadInputOfMCPTools(t *testing.T) {
 		says string
 	}{
 		{"write", params{"text": "x\n"}, "run it with interactive"},
-		{"write", params{"keys": "{nokey}"}, "is no key"},
+		{"write", params{"keys": "{nokey}"}, "is not a key"},
 		{"write", params{"keys": "{enter}"}, "run it with interactive"},
 		{"screen", nil, "terminal"},
 		{"read", params{"stream": "stderr"}, "it has merged"},

@@ -16,7 +16,7 @@ import (
 // Tools that produce artifacts.
 const (
 	ToolBash         = "bash"
-	ToolBashOriginal = "bash-original" // input of a minimizer
+	ToolBashOriginal = "bash-original" // input of a minimiser
 	ToolAsync        = "async"
 )
 

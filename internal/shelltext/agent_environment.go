@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Value is the value of a variable, "" if it is not there: the last, as everywhere here.
+// Value returns the value of a variable, "" if it is not set. The last entry of a name
+// counts, as everywhere here.
 func Value(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -15,14 +16,14 @@ func Value(env []string, name string) string {
 	return ""
 }
 
-// NameOf is the name of a variable's entry.
+// NameOf returns the variable name of an entry.
 func NameOf(entry string) string {
 	name, _, _ := strings.Cut(entry, "=")
 	return name
 }
 
-// WithoutSecrets is an environment without what looks like a secret and is not let
-// through by name.
+// WithoutSecrets returns an environment without the names that Secret matches, except
+// those in pass.
 func WithoutSecrets(caller, pass []string) []string {
 	kept := make([]string, 0, len(caller))
 	for _, entry := range caller {
@@ -33,15 +34,16 @@ func WithoutSecrets(caller, pass []string) []string {
 	return kept
 }
 
-// AgentEnvironment is that of an agent's commands in the shell sh, an absolute path
-// the caller's without secrets, but for those that pass names; what tells
-// that an agent runs them; and what keeps programs from asking, paging and drawing.
+// AgentEnvironment returns the environment of an agent's commands in the shell sh, an
+// absolute path. It is the caller's without secrets, except those in
+// pass. Added variables mark the agent and keep programs from prompting, paging and
+// drawing.
 func AgentEnvironment(caller []string, sh string, pass []string) []string {
 	ci := SetsCI(caller)
 	return Overlay(AgentBase(WithoutSecrets(caller, pass), sh, ci), NonInteractive(ci))
 }
 
-// Executable says of a path whether it is a program that somebody may run.
+// Executable returns a function that reports whether a path is an executable file.
 func Executable(files Files) func(path string) bool {
 	return func(path string) bool {
 		info, err := files.Stat(path)

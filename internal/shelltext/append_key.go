@@ -8,10 +8,11 @@ import (
 
 const escape = 0x1b
 
-// codes reports whether keys that no byte means come as the kitty protocol writes them.
+// codes reports whether the program asked for kitty escape codes for keys without a
+// byte.
 func (m KeyMode) codes() bool { return m.Kitty&(Disambiguate|AllKeys) != 0 }
 
-// appendKey types a key that has a name.
+// appendKey encodes a named key.
 func (m KeyMode) appendKey(out []byte, s keyPress) (typed []byte, exact bool) {
 	switch k := s.key; {
 	case k.c0 != 0:
@@ -22,7 +23,7 @@ func (m KeyMode) appendKey(out []byte, s keyPress) (typed []byte, exact bool) {
 		return m.appendFunction(out, s), true
 	case s.mods > withShift|withAlt|withCtrl, k.letter == 0 && k.number == 0:
 		return out, false
-	case k.letter != 0 && s.mods == 0 && (m.AppCursor || k.letter >= 'P'): // those from P on are F1 to F4
+	case k.letter != 0 && s.mods == 0 && (m.AppCursor || k.letter >= 'P'): // letters from P on are F1 to F4
 		return append(out, escape, 'O', k.letter), true
 	case k.letter != 0:
 		return appendLetter(out, k.letter, s.mods), true
@@ -31,20 +32,20 @@ func (m KeyMode) appendKey(out []byte, s keyPress) (typed []byte, exact bool) {
 	}
 }
 
-// appendFunction types a key that means no text as the kitty protocol has it.
+// appendFunction encodes a key without text in the kitty protocol.
 func (m KeyMode) appendFunction(out []byte, s keyPress) []byte {
 	switch k := s.key; {
 	case k.code != 0:
 		return appendNumber(out, k.code, s.mods, 'u')
-	case k.letter != 0 && k.letter != 'R': // CSI R is the answer to a question for the cursor
+	case k.letter != 0 && k.letter != 'R': // CSI R is also the reply with the cursor's position
 		return appendLetter(out, k.letter, s.mods)
 	default:
 		return appendNumber(out, k.number, s.mods, '~')
 	}
 }
 
-// appendC0 types a key that has a byte of its own. Without codes alt is an escape before
-// it, and of other modifiers only shift+tab and ctrl+backspace can be seen.
+// appendC0 encodes a key that has a byte of its own. Without codes, alt is a leading
+// escape; of other modifiers only shift+tab and ctrl+backspace are visible.
 func (m KeyMode) appendC0(out []byte, s keyPress) (typed []byte, exact bool) {
 	b, mods := s.key.c0, s.mods
 	if m.codes() && (mods != 0 || b == escape) || m.Kitty&AllKeys != 0 {
@@ -62,7 +63,7 @@ func (m KeyMode) appendC0(out []byte, s keyPress) (typed []byte, exact bool) {
 	return append(out, b), mods == 0 || s.key.c0 == 0x7f && mods == withCtrl
 }
 
-// appendKeypad types a key of the keypad.
+// appendKeypad encodes a key of the keypad.
 func (m KeyMode) appendKeypad(out []byte, s keyPress) (typed []byte, exact bool) {
 	k := s.key
 	switch {
@@ -78,8 +79,8 @@ func (m KeyMode) appendKeypad(out []byte, s keyPress) (typed []byte, exact bool)
 	return append(out, k.plain), s.mods == 0
 }
 
-// appendChar types a character. Without codes ctrl makes a control character of it, and
-// alt is an escape before it.
+// appendChar encodes a character. Without codes, ctrl makes it a control character, and
+// alt is a leading escape.
 func (m KeyMode) appendChar(out []byte, s keyPress) (typed []byte, exact bool) {
 	upper, cased := capital(s.char)
 	if m.Kitty&AllKeys != 0 || m.codes() && s.mods&^withShift != 0 {
@@ -105,7 +106,8 @@ func (m KeyMode) appendChar(out []byte, s keyPress) (typed []byte, exact bool) {
 	return utf8.AppendRune(out, char), mods == 0
 }
 
-// control is what ctrl makes of a character: what xterm and kitty agree on.
+// control returns the control character of a character with ctrl, as xterm and kitty
+// agree.
 func control(char rune) (b byte, ok bool) {
 	switch {
 	case char >= '@' && char < 0x7f:
@@ -122,7 +124,8 @@ func control(char rune) (b byte, ok bool) {
 	return 0, false
 }
 
-// appendCode is CSI code:SHIFTED;MODS;TEXT u, with what the program asked for.
+// appendCode appends CSI code:SHIFTED;MODS;TEXT u, with the parts that the program
+// asked for.
 func (m KeyMode) appendCode(out []byte, code int, shifted rune, mods modifiers, text rune) []byte {
 	out = strconv.AppendInt(append(out, escape, '['), int64(code), 10)
 	if m.Kitty&AlternateKeys != 0 && shifted != 0 {
@@ -141,7 +144,7 @@ func (m KeyMode) appendCode(out []byte, code int, shifted rune, mods modifiers, 
 	return append(out, 'u')
 }
 
-// appendLetter is CSI letter, or CSI 1;MODS letter.
+// appendLetter appends CSI letter, or CSI 1;MODS letter.
 func appendLetter(out []byte, letter byte, mods modifiers) []byte {
 	if mods == 0 {
 		return append(out, escape, '[', letter)
@@ -149,7 +152,7 @@ func appendLetter(out []byte, letter byte, mods modifiers) []byte {
 	return appendNumber(out, 1, mods, letter)
 }
 
-// appendNumber is CSI number final, or CSI number;MODS final.
+// appendNumber appends CSI number final, or CSI number;MODS final.
 func appendNumber(out []byte, number int, mods modifiers, final byte) []byte {
 	out = strconv.AppendInt(append(out, escape, '['), int64(number), 10)
 	if mods != 0 {
@@ -158,7 +161,7 @@ func appendNumber(out []byte, number int, mods modifiers, final byte) []byte {
 	return append(out, final)
 }
 
-// piped is the byte of a key for a program that reads a pipe, which knows no keys.
+// piped returns the byte of a key for a program that reads a pipe.
 func (s keyPress) piped() (b byte, ok bool) {
 	switch {
 	case s.key == nil && s.mods == withCtrl && s.char >= '@' && s.char < 0x7f:
@@ -166,16 +169,16 @@ func (s keyPress) piped() (b byte, ok bool) {
 	case s.mods != 0:
 		return 0, false
 	case s.key == nil:
-		return byte(s.char), true // a character of the table is ASCII
+		return byte(s.char), true // a character in the table is ASCII
 	case s.key.c0 == '\r':
 		return '\n', true
 	}
 	return s.key.c0, s.key.c0 != 0
 }
 
-// TranslateKey turns what a terminal sends for one key, whatever protocol it speaks, into what
-// a reader in mode m expects: a release is nothing, an unknown sequence stays as
-// it is, and a modifier that the reader cannot see is dropped, as terminals do.
+// TranslateKey converts the sequence of one key, in any protocol, to what a reader in
+// mode m expects. A release becomes nothing. An unknown sequence stays
+// unchanged. A modifier that the reader cannot see is dropped, as terminals do.
 func TranslateKey(sequence []byte, m KeyMode) []byte {
 	s, text, ok := readSequence(sequence)
 	switch {

@@ -9,16 +9,18 @@ import (
 
 const leadingCd = `^cd[ \t]+((?:[^&\\\n\r]|\\[^\n\r])+?)[ \t]*&&[ \t]*`
 
-// maxPath is the longest path that is looked for, in bytes: no system takes more.
+// maxPath bounds the path that is searched for, in bytes. No system accepts a longer
+// one.
 const maxPath = 4096
 
-// SplitCd splits a leading `cd <path> && ` from a command: path is the directory,
-// without its quotes and backslashes, and command what is left. It is false, and
-// the command has to be run as it is, where only the shell knows the directory
-// (`$`, a backtick, a pattern, `~user`, `-`), where the directory is `/`, which may
-// mean another one to who resolves it, where the text is no bash, and where nothing
-// is left. A path that begins with `~/`, or is `~`, is to be expanded by who
-// resolves it.
+// SplitCd splits a leading `cd <path> && ` from a command. path is the directory
+// without quotes and backslashes; command is the rest. A path that is `~`, or begins
+// with `~/`, is left for the caller to expand.
+//
+// ok is false, and the command must run unchanged, if only the shell knows the
+// directory (`$`, a backtick, a pattern, `~user`, `-`). It is also false for the
+// directory `/`, which a caller may map elsewhere, for a text that is not bash, and if
+// no command is left.
 func SplitCd(text string) (path, command string, ok bool) {
 	if !strings.HasPrefix(text, "cd") || len(text) > MaxParse {
 		return "", text, false
@@ -36,10 +38,10 @@ func SplitCd(text string) (path, command string, ok bool) {
 		return "", text, false
 	}
 	if chain := script.File.Stmts[0]; chain.Background && len(script.File.Stmts) > 1 {
-		return "", text, false // what is behind runs where the text began
+		return "", text, false // the statements after it run in the starting directory
 	}
 	first, and := leftmost(script.File.Stmts[0])
-	// The parser has to see the `&&` where the grammar does.
+	// The parser must find the `&&` where the grammar does.
 	if and == nil || int(and.OpPos.Offset()) != match[3]+strings.Index(text[match[3]:], "&&") || !changesDir(first) {
 		return "", text, false
 	}
@@ -51,7 +53,7 @@ func SplitCd(text string) (path, command string, ok bool) {
 	return path, rest, true
 }
 
-// leftmost is the statement a chain begins with, and what joins it to the next.
+// leftmost returns the first statement of a chain, and the operator after it.
 func leftmost(s *syntax.Stmt) (*syntax.Stmt, *syntax.BinaryCmd) {
 	var join *syntax.BinaryCmd
 	for {
@@ -63,7 +65,8 @@ func leftmost(s *syntax.Stmt) (*syntax.Stmt, *syntax.BinaryCmd) {
 	}
 }
 
-// expands says that a bracket or a brace outside of quotes may stand for other names.
+// expands reports whether a bracket or a brace outside of quotes may stand for other
+// names.
 func expands(word *syntax.Word) bool {
 	for _, part := range word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && strings.ContainsAny(lit.Value, "[{") {
@@ -73,9 +76,8 @@ func expands(word *syntax.Word) bool {
 	return false
 }
 
-// tildeAsWritten says that a tilde in front means to the shell what it will mean to who
-// resolves the path: the home directory if nothing of `~/` is quoted, and never
-// that of another user.
+// tildeAsWritten reports whether shell and caller agree on a leading tilde: an unquoted
+// `~` or `~/` is the home directory. `~user` never qualifies.
 func tildeAsWritten(path string, word *syntax.Word) bool {
 	if !strings.HasPrefix(path, "~") {
 		return true

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Protected are the processes that no command may end.
+// Protected names the processes that no command may kill.
 type Protected struct {
-	Self      int   // our own
-	Ancestors []int // those that started it
+	Self      int   // this process
+	Ancestors []int // its ancestors
 }
 
 // KillReason is why a command is not executed.
 type KillReason string
 
 const (
-	GateProgram   KillReason = "program"   // Name ends processes by their name
+	GateProgram   KillReason = "program"   // Name kills processes by name
 	GateUsage     KillReason = "usage"     // kill without a number
-	GateSelf      KillReason = "self"      // PID is our own process, or all of them
-	GateAncestor  KillReason = "ancestor"  // PID started our own
-	GateExpansion KillReason = "expansion" // Name is a pattern that hides what is run
+	GateSelf      KillReason = "self"      // PID is this process, or all processes
+	GateAncestor  KillReason = "ancestor"  // PID is an ancestor of this process
+	GateExpansion KillReason = "expansion" // Name is an expansion that hides what runs
 )
 
-// KillBlocked says why a command is not executed, to models and to programs.
+// KillBlocked explains to models and programs why a command is not executed.
 type KillBlocked struct {
 	Reason KillReason
 	Name   string
@@ -43,14 +43,13 @@ func (e *KillBlocked) Error() string {
 	return textGateUsage
 }
 
-// CheckKills is nil for a command that may be executed, else a *KillBlocked. It looks at
-// what is run, behind `sudo`, `xargs` and the like too, in substitutions, loops and literal
-// texts for a shell; not at what is quoted, a here-document or an argument
-// of another program. It keeps models from accidents; it is no wall, since what a
-// variable or a script runs is not seen.
+// CheckKills returns nil for a command that may run, else a *KillBlocked. It checks
+// simple commands, also after `sudo`, `xargs` and the like, in substitutions, loops and
+// literal texts for a shell. Quoted text, here-documents and arguments of other
+// programs are not checked. It prevents accidents of models and is not a barrier: it
+// does not see what a variable or a script runs.
 //
-// A text that cannot be parsed is judged by its words, quotes left out; of one
-// above 256 KiB, what is behind is not looked at.
+// A text that cannot be parsed is checked by its words without quotes, up to 256 KiB.
 func CheckKills(text string, pids Protected) error {
 	script, err := Parse(text)
 	if err != nil {
@@ -72,7 +71,8 @@ func CheckKills(text string, pids Protected) error {
 	return nil
 }
 
-// check judges one simple command. Its error is a nil interface if there is none.
+// check checks one simple command. It returns a nil interface if the command is
+// allowed.
 func (p Protected) check(words []Word) error {
 	switch words = withoutWrappers(words); baseName(words) {
 	case "pkill", "killall":
@@ -94,8 +94,8 @@ func (p Protected) check(words []Word) error {
 	return nil
 }
 
-// target judges what kill is given; a negative number is a process group, which
-// bears the number of the process that leads it, and -1 is all there are.
+// target checks one argument of kill. A negative number is the process group with that
+// leader; -1 means all processes.
 func (p Protected) target(pid int) error {
 	of := max(pid, -pid)
 	switch {
@@ -107,7 +107,7 @@ func (p Protected) target(pid int) error {
 	return nil
 }
 
-// maxPattern bounds the pattern that an error names, in bytes.
+// maxPattern bounds the expansion that an error quotes, in bytes.
 const maxPattern = 80
 
 func shortened(pattern string) string {

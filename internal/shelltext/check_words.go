@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// maxGateText is how much of a text is judged that is not parsed, in bytes.
+// maxGateText bounds the part of an unparsable text that is checked, in bytes.
 const maxGateText = 256 << 10
 
 const hiddenPattern = `\$\{(![A-Za-z_]\w*|\w+(\[[^]}]*\])?@P)\}`
 
-// checkWords is Gate by the words of a text.
+// checkWords does the same as CheckKills for a text that cannot be parsed.
 func checkWords(text string, pids Protected) error {
 	plain := unquoted(text[:min(len(text), maxGateText)])
 	for _, segment := range strings.FieldsFunc(plain, func(r rune) bool { return strings.ContainsRune(";&|\n(){}`", r) }) {
@@ -24,8 +24,8 @@ func checkWords(text string, pids Protected) error {
 	return nil
 }
 
-// unquoted is a text without what is between quotes. A quote that is not closed
-// quotes nothing: better an accident that is not one is stopped than one missed.
+// unquoted returns a text without its quoted parts. An unclosed quote quotes nothing: a
+// false alarm is better than a missed accident.
 func unquoted(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -44,7 +44,7 @@ func unquoted(text string) string {
 	return b.String()
 }
 
-// keyword says that a word stands before a command without a sign between them.
+// keyword reports whether a command follows a word without a separator.
 func keyword(word string) bool {
 	switch word {
 	case "if", "then", "elif", "else", "while", "until", "do", "!", "time":
@@ -53,7 +53,7 @@ func keyword(word string) bool {
 	return false
 }
 
-// commandWords are the words of a command behind its assignments.
+// commandWords returns the words of a command after its assignments.
 func commandWords(segment string) []Word {
 	fields := strings.Fields(segment)
 	for len(fields) > 0 && (keyword(fields[0]) || strings.Contains(fields[0], "=")) {

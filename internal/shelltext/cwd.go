@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// The texts of a directory that cannot be run in. The first two are contracts.
+// Texts of CwdError. Clients rely on the first two.
 const (
 	cwdMissing   = "Working directory does not exist: "
 	cwdNoDir     = "Working directory is not a directory: "
 	cwdForbidden = "Working directory cannot be looked at: "
 )
 
-// CwdError is a directory in which a command cannot run. Its text is for the caller.
+// CwdError is a directory in which a command cannot run. Its text is shown to the
+// client.
 type CwdError struct {
 	Text string
 	Path string // absolute
@@ -22,18 +23,18 @@ type CwdError struct {
 
 func (e *CwdError) Error() string { return e.Text + e.Path }
 
-// Place is where a session is, for the directories that its calls name.
+// Place is the base for the directories that a session's calls name.
 type Place struct {
-	Session string // the session's directory, absolute
-	Home    string // what ~ means; "" leaves ~ a name like any other
+	Session string // directory of the session, absolute
+	Home    string // meaning of ~; "": ~ is an ordinary name
 
-	// SlashIsSession has a path of slashes alone mean the session's directory, as omp does. Without it
-	// / is the root.
+	// SlashIsSession makes a path of slashes alone mean the session's directory, as omp
+	// does; otherwise it is the root.
 	SlashIsSession bool
 }
 
-// Cwd is the directory in which a call runs that asks for given: absolute and without
-// symbolic links, so that pwd says the same as other tools. "" asks for the session's.
+// Cwd returns the directory of a call that asks for given; "" means the session's. The
+// result is absolute without symbolic links, so that pwd and other tools agree.
 // An error is a *CwdError.
 func Cwd(files Files, place Place, given string) (string, error) {
 	full := place.absolute(given)
@@ -53,7 +54,7 @@ func Cwd(files Files, place Place, given string) (string, error) {
 	return real, nil
 }
 
-// absolute is the path that given means here.
+// absolute returns the absolute path that given means.
 func (p Place) absolute(given string) string {
 	slashes := given != "" && strings.Trim(given, "/") == ""
 	switch {

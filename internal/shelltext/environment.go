@@ -1,6 +1,3 @@
-// Package shelltext knows the text of commands: what they say and what surrounds
-// them. It is pure: no files, no processes, no clock; what it must know of the
-// machine is given to it.
 package shelltext
 
 import (
@@ -10,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// The variables that name a job to itself, so that a troupe inside it joins its scope.
-// SocketVar is set only where a daemon listens.
+// Variables that name a job to its own processes, so that a troupe inside the job joins
+// its scope. SocketVar is set only if a daemon listens.
 const (
 	ScopeVar   = "TROUPE_SCOPE"
 	SessionVar = "TROUPE_SESSION_ID"
@@ -20,16 +17,14 @@ const (
 	StateVar   = "TROUPE_STATE"
 )
 
-// Environment makes the environment of a job by the policy of its request: what
-// the policy lets through, then the request's own Env over it. host is the
-// environment of this process. A name that occurs twice keeps its first place
-// and its last value.
+// Environment builds the environment of a job by the policy of its request: allowed
+// inherited variables, then the request's own Env. host is the environment of this
+// process. A repeated name keeps its first position and its last value.
 //
-// dropped names what was left out though it was given: entries of BaseEnv that
-// are no variables, and secrets that the allow-list would have let through by
-// a pattern. An error of the code env_refused says that a remote request named a
-// variable that makes other programs run its code. A user's request (EnvCaller) may
-// name any.
+// dropped names what was given but left out: invalid entries of BaseEnv, and secrets
+// that a pattern of the allow-list would have let through. The error env_refused means
+// that a remote request named a variable that makes other programs run its code. A
+// user's request (EnvCaller) may name any.
 func Environment(run messages.RunCommand, host []string) (env, dropped []string, err *messages.Error) {
 	e := newEnvironment(len(run.BaseEnv) + len(run.Env))
 	switch run.EnvPolicy {
@@ -57,7 +52,7 @@ func Environment(run messages.RunCommand, host []string) (env, dropped []string,
 		switch {
 		case !ok || name == "" || strings.ContainsRune(entry, 0):
 			return nil, nil, &messages.Error{
-				Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("%q is no environment variable", label(name)),
+				Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("invalid environment entry %q", label(name)),
 				Hint: "use NAME=value, without NUL bytes",
 			}
 		case run.EnvPolicy != messages.EnvCaller && dangerous(name):
@@ -72,8 +67,7 @@ func Environment(run messages.RunCommand, host []string) (env, dropped []string,
 	return e.entries, e.dropped, nil
 }
 
-// WithSelf adds what a job is told of itself; "" of any of them is not said. env
-// may be changed by it.
+// WithSelf adds the variables that name the job, except empty ones. It may modify env.
 func WithSelf(env []string, scope messages.ScopePath, session messages.SessionID, job messages.JobID) []string {
 	for _, v := range [][2]string{{ScopeVar, string(scope)}, {SessionVar, string(session)}, {JobVar, string(job)}} {
 		if v[1] != "" {
@@ -83,8 +77,7 @@ func WithSelf(env []string, scope messages.ScopePath, session messages.SessionID
 	return env
 }
 
-// Set gives a variable a value, in its place if env has it, else at the end. env
-// may be changed by it.
+// Set sets a variable in place, or appends it. It may modify env.
 func Set(env []string, name, value string) []string {
 	entry := name + "=" + value
 	for i, have := range env {
@@ -96,14 +89,14 @@ func Set(env []string, name, value string) []string {
 	return append(env, entry)
 }
 
-// environment is one in the making.
+// environment is an environment under construction.
 type environment struct {
 	entries []string
-	at      map[string]int // by name, into entries
+	at      map[string]int // index into entries, by name
 	dropped []string
 }
 
-// SelfVars is how many variables WithSelf adds at most.
+// SelfVars bounds the variables that WithSelf adds.
 const SelfVars = 3
 
 func newEnvironment(size int) environment {
@@ -119,7 +112,7 @@ func (e *environment) set(name, entry string) {
 	e.entries = append(e.entries, entry)
 }
 
-// inherit takes the entries whose name is kept, and drops what is no variable.
+// inherit adds the entries that keep accepts, and drops invalid ones.
 func (e *environment) inherit(entries []string, keep func(name string) bool) {
 	for _, entry := range entries {
 		name, _, ok := strings.Cut(entry, "=")
@@ -142,10 +135,10 @@ func names(entries []string) map[string]bool {
 	return have
 }
 
-// labelLength bounds a dropped name in the record: it may be any bytes.
+// labelLength bounds a name in a record, in bytes.
 const labelLength = 64
 
-// label is a name as it can stand in a record.
+// label returns a name as valid text for a record.
 func label(name string) string {
 	if name == "" {
 		return "="
@@ -156,8 +149,8 @@ func label(name string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(name, "�"), "\x00", "�")
 }
 
-// allowed reports whether a name is on the allow-list: what a model or a remote client
-// starts gets these variables of the host, and no others.
+// allowed reports whether a name is on the allow-list. Jobs of models and remote
+// clients inherit these variables of the host and no others.
 func allowed(name string) bool {
 	switch name {
 	case "PATH", "HOME", "LANG", "TERM", "SHELL", "USER", "LOGNAME", "TMPDIR":
@@ -178,8 +171,8 @@ func Secret(name string) bool {
 	return strings.HasSuffix(name, "_API_KEY")
 }
 
-// dangerous reports whether a variable makes programs of the job run code that it holds or
-// points to.
+// dangerous reports whether a variable makes programs of the job run code that it holds
+// or names.
 func dangerous(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "PS4", "IFS", "PYTHONSTARTUP":

@@ -7,28 +7,27 @@ import (
 	"strings"
 )
 
-// Files is the file system as the text of a command meets it: this machine's, or that
-// of a client's terminal. Names are absolute and have slashes. Nothing but MakeDir
-// changes anything.
+// Files is a file system in which commands run: this machine's or a remote terminal's.
+// Names are absolute, with slashes. Only MakeDir makes changes.
 type Files interface {
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
 	ReadLink(name string) (string, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 
-	// MakeDir makes the directory below root, and root, where they are missing, for their owner
-	// alone. It follows no link that leads out of root.
+	// MakeDir creates root and the directory below it, for their owner alone. It
+	// follows no link that leads out of root.
 	MakeDir(root, below string) error
 }
 
-// maxLinks is how many symbolic links a name may lead through: what Linux follows.
+// maxLinks bounds the symbolic links in a name, as in Linux.
 const maxLinks = 40
 
-// errLinks is what a name that leads in circles gives.
+// errLinks reports a cycle of symbolic links.
 var errLinks = errors.New("too many levels of symbolic links")
 
-// RealPath is name without symbolic links. What does not exist stays as it is named, also
-// behind a link that leads nowhere: so it says where a file would be made.
+// RealPath resolves the symbolic links in name. Elements that do not exist stay as
+// named, also after a dangling link: the result is where a file would be created.
 func RealPath(files Files, name string) (string, error) {
 	done, todo, links := "/", split(name), 0
 	for len(todo) > 0 {
@@ -64,7 +63,7 @@ func RealPath(files Files, name string) (string, error) {
 	return done, nil
 }
 
-// split gives the elements of a path, without those that mean nothing.
+// split returns the elements of a path without empty ones and dots.
 func split(name string) []string {
 	var elements []string
 	for element := range strings.SplitSeq(name, "/") {

@@ -8,28 +8,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limited is a command whose trailing `| head -N` or `| tail -N` was taken out.
+// Limited is a command without its trailing `| head -N` or `| tail -N`.
 //
-// A head limit ended the producer by SIGPIPE; without the pipe whoever runs the
-// command has to end it, once Head lines are there (see LineLimit), and such an end
-// is exit 0. In a live shell, where nothing can be closed, a head limit is better
-// left in the command.
+// A head limit ended the producer with SIGPIPE. Without the pipe, the caller must end
+// the command after Head lines (see LineLimit) and count that as exit 0. In a live
+// shell nothing can be closed, so a head limit should stay in the command.
 type Limited struct {
-	Command    string // what is run
-	Pipe       string // what was taken: Command+Pipe is the text without outer blanks
-	Head, Tail int    // lines; 0 is no limit
+	Command    string // command to run
+	Pipe       string // removed part: Command+Pipe is the text without outer blanks
+	Head, Tail int    // lines; 0: no limit
 }
 
-// limitPipe is the grammar of what is taken. Like the other patterns here it is made
-// ready as it is needed: a program that never asks pays nothing.
+// limitPipe matches a removable pipe. Patterns here are compiled when used, so that
+// other programs do not pay for them.
 const limitPipe = `^\|\s*(head|tail)\s+(?:-n\s*(\d+)|-(\d+))$`
 
 const blanks = " \t\r\n"
 
-// SplitLimits takes one trailing limit out of a command, if that changes nothing
-// but who counts the lines: the parser proves that the pipe ends the text and
-// that the whole output goes through it. Otherwise, and for a limit of 0 lines,
-// the text comes back as it is, and false.
+// SplitLimits removes one trailing limit from a command. The parser must prove that the
+// pipe ends the text and gets the whole output, so that only the place of counting
+// changes. Otherwise, and for 0 lines, it returns the text unchanged and false.
 func SplitLimits(text string) (Limited, bool) {
 	left := Limited{Command: text}
 	trimmed := strings.Trim(text, blanks)
@@ -58,10 +56,9 @@ func SplitLimits(text string) (Limited, bool) {
 	return taken, true
 }
 
-// Merge puts the limits that were asked for beside the command in place of those
-// that were taken from it; nil is not asked for. It refuses, and the text has
-// to be run as it came, where a head limit would be lifted: what ended by it may
-// never end without.
+// Merge replaces the removed limits with those requested beside the command; nil means
+// not requested. It returns false if it would lift a head limit, since the command may
+// never end without it. The caller must then run the original text.
 func (l Limited) Merge(head, tail *int) (Limited, bool) {
 	if head != nil {
 		if l.Head > 0 && *head <= 0 {
@@ -75,8 +72,8 @@ func (l Limited) Merge(head, tail *int) (Limited, bool) {
 	return l, true
 }
 
-// producerEnd is where the command in front of the last pipe ends, if that pipe
-// stands at bar and may be taken away.
+// producerEnd returns where the command before the pipe at bar ends, if that pipe is
+// the last one and may be removed.
 func producerEnd(text string, bar int) (int, bool) {
 	script, err := Parse(text)
 	if err != nil || script.Heredocs || len(script.File.Stmts) != 1 {
@@ -100,12 +97,12 @@ func producerEnd(text string, bar int) (int, bool) {
 	return end, true
 }
 
-// plain says that nothing but a command is in a statement.
+// plain reports whether a statement consists of a command alone.
 func plain(s *syntax.Stmt) bool {
 	return !s.Negated && !s.Background && !s.Coprocess && !s.Disown && len(s.Redirs) == 0 && !s.Semicolon.IsValid()
 }
 
-// afterCd is what comes behind any `cd <dir> &&` in front, which prints nothing.
+// afterCd returns the statement after all leading `cd <dir> &&`, which print nothing.
 func afterCd(s *syntax.Stmt) (*syntax.Stmt, bool) {
 	chain, ok := s.Cmd.(*syntax.BinaryCmd)
 	if !ok || chain.Op != syntax.AndStmt {
@@ -126,7 +123,7 @@ func afterCd(s *syntax.Stmt) (*syntax.Stmt, bool) {
 	}
 }
 
-// changesDir says that a statement is `cd` to one directory.
+// changesDir reports whether a statement is `cd` to one directory.
 func changesDir(s *syntax.Stmt) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || !plain(s) || len(call.Assigns) > 0 || len(call.Args) != 2 || call.Args[0].Lit() != "cd" {
@@ -136,8 +133,7 @@ func changesDir(s *syntax.Stmt) bool {
 	return ok && !strings.HasPrefix(dir, "-")
 }
 
-// limiter says that a statement is head or tail and its number, as they are
-// written.
+// limiter reports whether a statement is head or tail with literal arguments.
 func limiter(s *syntax.Stmt) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || !plain(s) || len(call.Assigns) > 0 {
@@ -152,9 +148,8 @@ func limiter(s *syntax.Stmt) bool {
 	return (name == "head" || name == "tail") && len(call.Args) <= 3
 }
 
-// ApplyLimits shows of a text the first head lines, then of these the last tail
-// ones, each with the line end it has: what the pipes would have shown. 0 or less
-// is no limit. The newline at the end of the text begins no line.
+// ApplyLimits returns the first head lines of text, and of these the last tail lines,
+// as the pipes would. 0 or less means no limit. A final newline begins no line.
 func ApplyLimits(text string, head, tail int) string {
 	if head > 0 {
 		text = firstLines(text, head)

@@ -6,10 +6,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// hiddenExpansion is the first expansion, as it is written, of which nobody sees
-// what it runs: `${v@P}`, which runs what is in the value, and `${!v}`, whose
-// value is that of a name that is a value itself. The names and keys of `${!v*}` and
-// `${!v[@]}` are harmless.
+// hiddenExpansion returns the source of the first expansion that hides what it runs.
+// `${v@P}` runs the content of the value; `${!v}` has a value for a name. The names and
+// keys of `${!v*}` and `${!v[@]}` are harmless.
 func (s *Script) hiddenExpansion() string {
 	found := ""
 	syntax.Walk(s.File, func(node syntax.Node) bool {
@@ -36,9 +35,9 @@ func indirect(exp *syntax.ParamExp) bool {
 	return true
 }
 
-// builtCommand is the word of a command, as it is written, that builds what is run
-// from a substitution within another: the name of the command, or the text for a
-// shell. A directory in front of a name may be built.
+// builtCommand returns the source of a word that builds the command from nested
+// substitutions. The word is the command's name, or the text for a shell. A built
+// directory before a literal name is allowed.
 func (s *Script) builtCommand(c Command) string {
 	words := withoutWrappers(c.Words)
 	if len(words) == 0 {
@@ -55,7 +54,7 @@ func (s *Script) builtCommand(c Command) string {
 	return ""
 }
 
-// nested says that a substitution of a command stands within another, or within the
+// nested reports whether a command substitution is inside another, or inside the
 // expansion of a variable.
 func nested(word *syntax.Word) bool {
 	found, depth := false, 0
@@ -85,7 +84,7 @@ func nested(word *syntax.Word) bool {
 	return found
 }
 
-// namedAtTheEnd says that a word ends in a literal `/name`, in quotes or not.
+// namedAtTheEnd reports whether a word ends in a literal `/name`, quoted or not.
 func namedAtTheEnd(word *syntax.Word) bool {
 	last := word.Parts[len(word.Parts)-1]
 	if quoted, ok := last.(*syntax.DblQuoted); ok && len(quoted.Parts) > 0 {

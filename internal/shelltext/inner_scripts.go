@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// How far commands within commands are looked for. A text beyond this is not known.
+// Bounds for commands within commands. Texts beyond them are not examined.
 const (
 	maxInnerDepth = 3
 	maxInner      = 32 // texts, all depths together
 )
 
-// isShell says that a program runs the text behind its -c.
+// isShell reports whether a program runs the text after its -c.
 func isShell(name string) bool {
 	switch name {
 	case "bash", "sh", "dash", "zsh", "ksh":
@@ -20,7 +20,7 @@ func isShell(name string) bool {
 	return false
 }
 
-// innerScripts are the scripts within a script, by what textOf finds in a simple
+// innerScripts returns the scripts within a script; textOf extracts one from a simple
 // command.
 func innerScripts(s *Script, textOf func([]Word) (string, bool)) []*Script {
 	var all []*Script
@@ -48,14 +48,15 @@ func innerScripts(s *Script, textOf func([]Word) (string, bool)) []*Script {
 	return all
 }
 
-// inherit tells the commands of an inner script where they stand.
+// inherit raises the stage of the commands of an inner script to that of the outer
+// command.
 func inherit(s *Script, stage int) {
 	for i := range s.Commands {
 		s.Commands[i].Stage = max(s.Commands[i].Stage, stage)
 	}
 }
 
-// shellText is the text of `bash -c <text>`, if it is literal.
+// shellText returns the text of `bash -c <text>`, if it is literal.
 func shellText(words []Word) (string, bool) {
 	if !words[0].Literal || !isShell(path.Base(words[0].Text)) {
 		return "", false
@@ -72,10 +73,10 @@ func shellText(words []Word) (string, bool) {
 		case strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+"):
 			given = given || w.Text[0] == '-' && strings.Contains(w.Text, "c")
 			if strings.HasSuffix(strings.ToLower(w.Text), "o") {
-				i++ // the name of an option
+				i++ // name of an option
 			}
 		default:
-			return w.Text, given // else it names a file
+			return w.Text, given // without -c it names a file
 		}
 	}
 	return "", false

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Block is a command that is not run, since a tool of the host does it better.
+// Block is a command that does not run because the host has a better tool for it.
 type Block struct {
 	SuggestedTool string
-	Message       string // of the rule
-	Command       string // the variant that matched
+	Message       string // message of the rule
+	Command       string // variant that matched
 }
 
-// Text is what the model is told.
+// Text returns the message for the model.
 func (b Block) Text() string { return fmt.Sprintf(textBlocked, b.Message, b.Command) }
 
-// Intercept judges a command as it was asked for and as it will be run (the same,
-// or without its leading cd) by the first rule that matches and whose tool is
-// one of tools. It is advice to a model, not a wall: what a variable, `eval`,
-// `xargs` or `env` runs is not seen.
+// Intercept checks a command by the first rule that matches and whose tool is in tools.
+// original is the requested command, text the one to run, perhaps without a leading cd.
+// The check is advice to a model, not a barrier: it does not see what a variable,
+// `eval`, `xargs` or `env` runs.
 //
-// A rule of the default ones is searched for in each simple command that reads
-// no pipe, in substitutions, functions, conditions, subshells and literal
-// `bash -c` too, without quotes, and a quoted `>` is no redirection. Another rule
-// is searched for in the text as well. A text that is no bash is judged by its
-// words alone; one above MaxParse is not judged.
+// A default rule is matched against each simple command that reads no pipe, including
+// those in substitutions, functions, conditions, subshells and literal `bash -c`.
+// Quotes are removed, and a quoted `>` is not a redirection. Other rules are also
+// matched against the whole text. A text that is not bash is checked by its words
+// alone; one longer than MaxParse is not checked.
 func Intercept(text, original string, rules Rules, tools []string) (Block, bool) {
 	variants := []string{original, text}
 	if original == text || original == "" {

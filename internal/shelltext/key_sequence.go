@@ -7,18 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// locks are the modifiers that only say which lamps are on.
+// locks are the modifiers for lock states: caps lock and num lock.
 const locks = 64 | 128
 
-// otherKey is the number of a sequence in which xterm (modifyOtherKeys) says a key by its
-// code, which is the last parameter.
+// otherKey is the first parameter of an xterm sequence (modifyOtherKeys) whose last
+// parameter is the key's code.
 const otherKey = 27
 
-// released is the event type of a key that goes up.
+// released is the event type of a key release.
 const released = 3
 
-// readSequence reads the escape sequence of one key. A release is the zero stroke. text is
-// what the key writes, where the sequence says so and no modifier changes it.
+// readSequence parses the escape sequence of one key. A release returns the zero
+// keyPress. text is what the key writes, if the sequence contains it and no modifier
+// changes it.
 func readSequence(sequence []byte) (s keyPress, text string, ok bool) {
 	rest, csi := bytes.CutPrefix(sequence, []byte{escape, '['})
 	if ss3, is := bytes.CutPrefix(sequence, []byte{escape, 'O'}); is && len(ss3) == 1 {
@@ -65,11 +66,13 @@ func readSequence(sequence []byte) (s keyPress, text string, ok bool) {
 	return s, text, true
 }
 
-// isPrivate is where the kitty protocol has its codes: those that are no key of ours, as
-// the volume's or a modifier alone, no program asks for.
+// isPrivate reports whether char is in the private range of the kitty protocol. Its
+// keys without a name here, such as volume or a modifier alone, are of no use to
+// programs.
 func isPrivate(char rune) bool { return char >= 0xe000 && char <= 0xf8ff }
 
-// text is what a character writes: the text that the sequence says, or the shifted key.
+// text returns what a character key writes: the text in the sequence, or the shifted
+// key.
 func (p parameterList) text(s keyPress) string {
 	var b strings.Builder
 	for i := range p.len(2) {
@@ -86,7 +89,7 @@ func (p parameterList) text(s keyPress) string {
 	return ""
 }
 
-// parameterList are the parameters of a CSI sequence, with their parts.
+// parameterList holds the parameters of a CSI sequence, each with its parts.
 type parameterList [][]int
 
 // Bounds of a sequence: a key has three parameters, and a text of a few characters.
@@ -95,7 +98,7 @@ const (
 	maxParts      = 32
 )
 
-// parameters reads them; an empty one is 0.
+// parameters parses the parameters; an empty one is 0.
 func parameters(text string) (parameterList, bool) {
 	var list parameterList
 	for field := range strings.SplitSeq(text, ";") {
@@ -121,7 +124,7 @@ func (p parameterList) len(field int) int {
 	return len(p[field])
 }
 
-// at is a part of a parameter, 0 if it is not there.
+// at returns a part of a parameter, 0 if it is missing.
 func (p parameterList) at(field, part int) int {
 	if part >= p.len(field) {
 		return 0

@@ -8,37 +8,36 @@ import (
 	"troupe/messages"
 )
 
-// KeyMode is what the reader of typed keys expects. The zero value is a terminal that no
-// program has set otherwise.
+// KeyMode describes what the reader of typed keys expects. The zero value is a terminal
+// in its initial state.
 type KeyMode struct {
-	Pipe        bool  // no terminal: {enter} is LF, and only keys that mean a byte can be typed
+	Pipe        bool  // not a terminal: {enter} is LF, and only keys with a byte can be typed
 	AppCursor   bool  // application cursor keys (DECCKM)
 	AppKeypad   bool  // application keypad (DECKPAM)
 	BackspaceBS bool  // {backspace} is 0x08 (DECBKM, and copilot's, R-217), not 0x7F
-	Kitty       Kitty // what the program asked for by CSI > FLAGS u
+	Kitty       Kitty // flags requested with CSI > FLAGS u
 }
 
-// Kitty are the flags of the kitty keyboard protocol.
+// Kitty is the set of flags of the kitty keyboard protocol.
 type Kitty uint8
 
-// The flags, as the protocol numbers them.
+// Flags, as the protocol numbers them.
 const (
 	Disambiguate   Kitty = 1 << iota
-	EventTypes           // changes nothing here: what is typed is pressed
+	EventTypes           // no effect here: typed keys are presses
 	AlternateKeys        // the shifted letter beside the letter
-	AllKeys              // text, too, comes as escape codes
-	AssociatedText       // with the text that it means
+	AllKeys              // text also comes as escape codes
+	AssociatedText       // with the text of the key
 )
 
-// EncodeKeys gives the bytes of keys as they are typed at a reader in mode m. Text stands
-// for itself, {name} and <name> for a key; before the name there may be modifiers: {ctrl+c}
-// and <C-c>, {shift+alt+left} and <S-M-Left>. {lbrace} and <lt> are the two characters that
-// begin a key. At a terminal the end of a line in the text is {enter}.
+// EncodeKeys returns the bytes of keys typed at a reader in mode m. Text stands for
+// itself, {name} and <name> for a key, with modifiers before the name: {ctrl+c} and
+// <C-c>, {shift+alt+left} and <S-M-Left>. {lbrace} and <lt> are the two characters that
+// begin a key. At a terminal a line end in the text is {enter}.
 //
-// An error of the code invalid_params names the key that is none, or that the reader could
-// not tell from another: modifiers are never dropped. One of the code unsupported names a
-// terminal's key that is typed into a pipe. The output is less than 32 times as long as the
-// text.
+// The error invalid_params names an unknown key, or one that the reader cannot tell
+// from another: modifiers are never dropped. The error unsupported names a terminal key
+// that is typed into a pipe. The output is less than 32 times as long as the text.
 func EncodeKeys(text string, m KeyMode) ([]byte, error) {
 	out := make([]byte, 0, len(text)+8)
 	for text != "" {
@@ -49,7 +48,7 @@ func EncodeKeys(text string, m KeyMode) ([]byte, error) {
 		out, text = m.appendText(out, text[:i]), text[i:]
 		end := strings.IndexByte(text, map[byte]byte{'{': '}', '<': '>'}[text[0]])
 		if end < 0 {
-			return nil, m.badKey(text, "has no end")
+			return nil, m.badKey(text, "has no closing bracket")
 		}
 		var err *messages.Error
 		if out, err = m.appendNamed(out, text[1:end]); err != nil {
@@ -60,8 +59,8 @@ func EncodeKeys(text string, m KeyMode) ([]byte, error) {
 	return out, nil
 }
 
-// EncodeKey gives the bytes of one key, named as between the brackets of EncodeKeys, and
-// has its errors.
+// EncodeKey returns the bytes of one key, named as between the brackets of EncodeKeys,
+// with the same errors.
 func EncodeKey(name string, m KeyMode) ([]byte, error) {
 	typed, err := m.appendNamed(nil, name)
 	if err != nil {
@@ -70,7 +69,7 @@ func EncodeKey(name string, m KeyMode) ([]byte, error) {
 	return typed, nil
 }
 
-// appendText types a text, which has no keys in it.
+// appendText encodes a text without keys.
 func (m KeyMode) appendText(out []byte, text string) []byte {
 	if m.Pipe {
 		return append(out, text...)
@@ -87,7 +86,7 @@ func (m KeyMode) appendText(out []byte, text string) []byte {
 			out, _ = m.appendKey(out, keyPress{key: tabKey()})
 		case m.Kitty&AllKeys != 0 && char >= ' ' && (char != utf8.RuneError || size > 1):
 			out, _ = m.appendChar(out, upperIsShift(keyPress{char: char}))
-		default: // bytes that are no text, and controls, too, are what they are
+		default: // invalid bytes and control characters stay as they are
 			out = append(out, text[:size]...)
 		}
 		text = text[size:]
@@ -95,11 +94,11 @@ func (m KeyMode) appendText(out []byte, text string) []byte {
 	return out
 }
 
-// appendNamed types a key that was named.
+// appendNamed encodes a named key.
 func (m KeyMode) appendNamed(out []byte, name string) ([]byte, *messages.Error) {
 	s, ok := parseStroke(name)
 	if !ok {
-		return nil, m.badKey(name, "is no key")
+		return nil, m.badKey(name, "is not a key")
 	}
 	if m.Pipe {
 		b, ok := s.piped()
@@ -118,8 +117,8 @@ func (m KeyMode) appendNamed(out []byte, name string) ([]byte, *messages.Error) 
 	return out, nil
 }
 
-// append types a stroke as a terminal would. It is not exact if the reader cannot see a
-// modifier of it, or nothing at all could be typed.
+// append encodes a key press as a terminal would. exact is false if the reader cannot
+// see a modifier, or nothing can be typed.
 func (m KeyMode) append(out []byte, s keyPress) (typed []byte, exact bool) {
 	if s.key != nil {
 		return m.appendKey(out, s)
@@ -127,7 +126,7 @@ func (m KeyMode) append(out []byte, s keyPress) (typed []byte, exact bool) {
 	return m.appendChar(out, s)
 }
 
-// What can be written, for hints.
+// Hints: what can be written.
 const (
 	pipeKeys     = "use {enter} {tab} {esc} {space} {backspace} <C-c>; {lbrace} and <lt> are { and <"
 	terminalKeys = "use {enter} {tab} {esc} {space} {backspace} {delete} {insert} {up} {down} {left} {right} {home} {end} {pageup} {pagedown} " +
@@ -143,7 +142,7 @@ func (m KeyMode) badKey(key, what string) *messages.Error {
 	return e
 }
 
-// shown is a name as it can stand in an error: it may be any bytes.
+// shown returns a name as valid text for an error.
 func shown(name string) string {
 	if len(name) > labelLength {
 		name = name[:labelLength] + "…"
@@ -151,7 +150,7 @@ func shown(name string) string {
 	return strings.ToValidUTF8(name, "�")
 }
 
-// modifiers of a key; the bits are those that terminals send.
+// modifiers is the set of modifiers of a key, with the bits that terminals send.
 type modifiers uint8
 
 const (
@@ -163,15 +162,16 @@ const (
 	withMeta
 )
 
-// keyPress is one key with its modifiers: key, or a character if that is nil. A letter is
-// written small; with ctrl it has no case, else a capital is the letter with shift.
+// keyPress is one key with its modifiers: key, or a character if key is nil. Letters
+// are lower case; without ctrl, a capital is its letter with shift.
 type keyPress struct {
 	key  *key
 	char rune
 	mods modifiers
 }
 
-// modifierNames are what may stand before '+' or '-'. {meta+x} is alt, as in <M-x>.
+// modifierNames returns the names allowed before '+' or '-'. {meta+x} is alt, as in
+// <M-x>.
 func modifierNames() map[string]modifiers {
 	return map[string]modifiers{
 		"c": withCtrl, "ctrl": withCtrl, "control": withCtrl, "s": withShift, "shift": withShift,
@@ -180,7 +180,7 @@ func modifierNames() map[string]modifiers {
 	}
 }
 
-// parseStroke reads what stands between the brackets.
+// parseStroke parses the text between the brackets.
 func parseStroke(name string) (s keyPress, ok bool) {
 	known := modifierNames()
 	for {

@@ -5,20 +5,19 @@ import (
 	"unicode"
 )
 
-// key is a key that has a name. The bytes are those of xterm's PC style, which terminals
-// and terminfo have in common, and of the kitty protocol where a program asks for that.
+// key is a named key. Its bytes follow xterm's PC style, which terminals and terminfo
+// share, and the kitty protocol if a program asks for it.
 type key struct {
 	name   string
-	char   rune // a character that the notation needs a name for; nothing else is set then
-	c0     byte // typed as this byte: enter, tab, esc, backspace
-	letter byte // typed as CSI 1;MODS letter, or CSI or SS3 letter
-	number int  // typed as CSI number;MODS ~
-	keypad byte // typed as SS3 keypad where the program asked for the application keypad
-	plain  byte // where it did not
-	code   int  // of CSI u
+	char   rune // character that needs a name in the notation; excludes all other fields
+	c0     byte // byte of enter, tab, esc, backspace
+	letter byte // encoded as CSI 1;MODS letter, or CSI or SS3 letter
+	number int  // encoded as CSI number;MODS ~
+	keypad byte // encoded as SS3 keypad in application keypad mode
+	plain  byte // byte outside of that mode
+	code   int  // code for CSI u
 }
 
-// keyTable are all keys.
 var keyTable = keys()
 
 func keys() []key {
@@ -60,13 +59,13 @@ func keys() []key {
 	return all
 }
 
-// functionNumbers are those of F1 to F20 in CSI number ~; a VT220 has gaps.
+// functionNumbers returns the numbers of F1 to F20 in CSI number ~; a VT220 has gaps.
 func functionNumbers() []int {
 	return []int{11, 12, 13, 14, 15, 17, 18, 19, 20, 21, 23, 24, 25, 26, 28, 29, 31, 32, 33, 34}
 }
 
-// functionKey is F n. The first four have letters; those behind the twentieth are known
-// to the kitty protocol only, which has codes for those behind the twelfth.
+// functionKey returns F n. F1 to F4 have letters. Keys from F21 on exist only in the
+// kitty protocol, which has codes from F13 on.
 func functionKey(n int) key {
 	k := key{name: "f" + strconv.Itoa(n)}
 	if numbers := functionNumbers(); n <= len(numbers) {
@@ -81,7 +80,7 @@ func functionKey(n int) key {
 	return k
 }
 
-// otherNames are further names of keys.
+// otherNames maps further names of keys to the first one.
 func otherNames() map[string]string {
 	return map[string]string{
 		"cr": "enter", "return": "enter", "escape": "esc", "bs": "backspace", "spc": "space", "ins": "insert", "del": "delete",
@@ -89,7 +88,7 @@ func otherNames() map[string]string {
 	}
 }
 
-// keyNamed finds a key by a name of small letters.
+// keyNamed finds a key by its lower-case name.
 func keyNamed(name string) (*key, bool) {
 	if first, ok := otherNames()[name]; ok {
 		name = first
@@ -110,7 +109,8 @@ func enterKey() *key { return &key{name: "enter", c0: '\r', code: '\r'} }
 
 func tabKey() *key { return &key{name: "tab", c0: '\t', code: '\t'} }
 
-// upperIsShift writes a capital as its letter with shift; with ctrl a letter has no case.
+// upperIsShift turns a capital into its letter with shift; with ctrl a letter has no
+// case.
 func upperIsShift(s keyPress) keyPress {
 	small := unicode.ToLower(s.char)
 	if small == s.char || unicode.ToUpper(small) != s.char {
@@ -122,8 +122,8 @@ func upperIsShift(s keyPress) keyPress {
 	return s
 }
 
-// capital is the letter with shift; not ok if what shift makes of it is the keyboard's
-// affair.
+// capital returns the letter with shift. ok is false if the result of shift depends on
+// the keyboard.
 func capital(char rune) (upper rune, ok bool) {
 	upper = unicode.ToUpper(char)
 	return upper, upper != char && unicode.ToLower(upper) == char

@@ -2,9 +2,9 @@ package shelltext
 
 import "bytes"
 
-// LineLimit finds where the first Lines lines of an output end, from pieces of any
-// size and in no memory: by it a producer is ended as `| head` would, and its lines
-// are taken from the start of the whole log, however little of it is shown.
+// LineLimit finds where the first Lines lines of an output end. It takes pieces of any
+// size and uses constant memory. With it a producer can be ended as by `| head`, at the
+// right place in the log.
 type LineLimit struct {
 	Lines int // above 0
 
@@ -13,8 +13,8 @@ type LineLimit struct {
 	done bool
 }
 
-// Feed takes the next piece of the output. It is true as soon as all lines are
-// there, and says how many bytes they are, from the start of the output.
+// Feed takes the next piece of the output. It returns true after the last line, with
+// the length of all lines from the start of the output, in bytes.
 func (h *LineLimit) Feed(piece []byte) (int64, bool) {
 	for !h.done && len(piece) > 0 {
 		i := bytes.IndexByte(piece, '\n')

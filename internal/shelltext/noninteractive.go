@@ -2,19 +2,20 @@ package shelltext
 
 import "strings"
 
-// The variables that leave CI out, ours before those of the family.
+// Variables that leave out CI: troupe's, then those of other tools.
 const (
 	NoCIVar       = "TROUPE_NO_CI"
 	noCIVarPi     = "PI_BASH_NO_CI"
 	noCIVarClaude = "CLAUDE_BASH_NO_CI"
 )
 
-// SetsCI reports whether commands are told that they run unattended by CI: unless the host's
-// environment has one of TROUPE_NO_CI, PI_BASH_NO_CI and CLAUDE_BASH_NO_CI, not empty.
+// SetsCI reports whether commands get CI, which marks them as unattended. It is false
+// if the host's environment has a non-empty TROUPE_NO_CI, PI_BASH_NO_CI or
+// CLAUDE_BASH_NO_CI.
 func SetsCI(host []string) bool { return firstOf(host, NoCIVar, noCIVarPi, noCIVarClaude) == "" }
 
-// NonInteractive are the variables that keep programs from asking, paging and drawing
-// where nobody can answer. Without ci CI is not among them.
+// NonInteractive returns variables that keep programs from prompting, paging and
+// drawing when no person can answer. ci adds CI.
 func NonInteractive(ci bool) []string {
 	env := []string{
 		"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "DELTA_PAGER=cat", "GH_PAGER=cat", "GLAB_PAGER=cat",
@@ -35,9 +36,9 @@ func NonInteractive(ci bool) []string {
 	return env
 }
 
-// AgentBase is the environment around an agent's command in the shell sh, an absolute
-// path: env, without what macOS says to debug its allocator, and what tells
-// programs that an agent runs them.
+// AgentBase returns the environment around an agent's command in the shell sh, an
+// absolute path. It is env without macOS allocator debugging, and with
+// variables that mark the agent.
 func AgentBase(env []string, sh string, ci bool) []string {
 	kept := make([]string, 0, len(env)+6)
 	for _, entry := range env {
@@ -52,9 +53,9 @@ func AgentBase(env []string, sh string, ci bool) []string {
 	return Overlay(kept, marks)
 }
 
-// Overlay lays over upon under: a name that occurs twice keeps its first place and its
-// last value. What is no variable is left out. Of a call that means: its env wins
-// as in Overlay(AgentBase(…), NonInteractive(…), call).
+// Overlay puts the layers over under. A repeated name keeps its first position and its
+// last value; invalid entries are left out. The env of a call therefore wins as the
+// last layer.
 func Overlay(under []string, over ...[]string) []string {
 	e := newEnvironment(len(under))
 	all := func(string) bool { return true }
@@ -65,7 +66,7 @@ func Overlay(under []string, over ...[]string) []string {
 	return e.entries
 }
 
-// firstOf is the value of the first of the names that is set and not empty.
+// firstOf returns the value of the first name that is set and not empty.
 func firstOf(env []string, names ...string) string {
 	for _, name := range names {
 		if value := Value(env, name); value != "" {

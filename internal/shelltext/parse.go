@@ -9,34 +9,33 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// MaxParse is the longest text that is parsed, in bytes: more of it costs more
-// than a look at a command is worth, and no person types it.
+// MaxParse bounds a text that is parsed, in bytes. No person types more, and parsing it
+// would cost too much.
 const MaxParse = 64 << 10
 
-// maxFrames bounds the stack of the parser, which is recursive: a growing stack is
-// copied again and again, and that is what makes deep nesting slow. It is a depth
-// of minDepth parentheses at least.
+// maxFrames bounds the stack of the recursive parser, since copying a growing stack
+// makes deep nesting slow. It allows at least minDepth parentheses.
 const maxFrames = 1500
 
-// minDepth is how deep every text may be: one that is no longer cannot be too deep, and
-// is not looked at, which takes as long as to parse it.
+// minDepth is the nesting that is always allowed, and so the longest text that needs no
+// check. The check costs as much as the parsing.
 const minDepth = 150
 
-// readPiece is how much the parser gets at a time, in bytes: so much deeper it
-// can be when it is looked at again.
+// readPiece is the size of a read of the parser, in bytes. It may nest deeper by that
+// much between two checks.
 const readPiece = 512
 
-// Why a text was not parsed. Each of them, like a *SyntaxError, says only that
-// nothing is known of the text: it is no reason to refuse a command.
+// Errors of Parse, beside *SyntaxError. They mean only that nothing is known of the
+// text; they are no reason to refuse a command.
 var (
 	ErrTooLarge = errors.New(textTooLarge)
 	ErrTooDeep  = errors.New(textTooDeep)
 	ErrTooSlow  = errors.New(textTooSlow)
 )
 
-// SyntaxError says that a text is no bash, and where that shows.
+// SyntaxError means that a text is not bash, with the place of the error.
 type SyntaxError struct {
-	Line, Column int // from 1; 0 when it has no place
+	Line, Column int // from 1; 0: unknown
 	Reason       string
 }
 
@@ -47,15 +46,14 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf(textSyntaxAt, e.Line, e.Column, e.Reason)
 }
 
-// Parse reads a text as bash. It never panics, and what it costs is bounded by the
-// length and the depth that it accepts: no text keeps it for 100 ms. The error is
-// ErrTooLarge, ErrTooDeep or a *SyntaxError.
+// Parse parses a text as bash. It never panics. The bounds on length and depth keep it
+// below 100 ms. The error is ErrTooLarge, ErrTooDeep or a *SyntaxError.
 func Parse(text string) (*Script, error) {
 	return ParseWithin(text, func() bool { return false })
 }
 
-// ParseWithin is Parse with the caller's deadline as a further bound: what is not
-// done when over says true is ErrTooSlow. It is asked for every few hundred bytes.
+// ParseWithin does the same as Parse, within the caller's deadline. It calls over every
+// few hundred bytes and returns ErrTooSlow once that is true.
 func ParseWithin(text string, over func() bool) (*Script, error) {
 	file, err := parse(text, over)
 	if err != nil {
@@ -64,7 +62,7 @@ func ParseWithin(text string, over func() bool) (*Script, error) {
 	return newScript(text, file), nil
 }
 
-// parse is ParseWithin without what a Script tells beside the syntax.
+// parse does the same as ParseWithin, without building a Script.
 func parse(text string, over func() bool) (file *syntax.File, err error) {
 	if len(text) > MaxParse {
 		return nil, ErrTooLarge
@@ -85,9 +83,9 @@ func parse(text string, over func() bool) (file *syntax.File, err error) {
 	return file, nil
 }
 
-// boundedReader hands a text to the parser piece by piece, until the parser is too deep
-// or the time is over. What counts is the stack, not the brackets: those in
-// quotes are no nesting, and words such as `if` are.
+// boundedReader hands a text to the parser in pieces until the parser is too deep or
+// the time is over. It measures the stack: brackets in quotes do not nest, and words
+// such as `if` do.
 type boundedReader struct {
 	rest    string
 	over    func() bool

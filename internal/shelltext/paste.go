@@ -6,26 +6,26 @@ import (
 	"troupe/messages"
 )
 
-// Modes are those of a terminal whose program has told it what keys are to send.
+// Modes returns the key mode of a terminal whose program has set k.
 func Modes(k messages.KeyModes) KeyMode {
 	return KeyMode{AppCursor: k.Cursor, AppKeypad: k.Keypad, Kitty: Kitty(k.Kitty) & (Disambiguate | EventTypes | AlternateKeys | AllKeys | AssociatedText)}
 }
 
-// What stands around a text that is pasted, where the program has asked for it.
+// Brackets around pasted text (bracketed paste).
 const (
 	pasteBegins = "\x1b[200~"
 	pasteEnds   = "\x1b[201~"
 )
 
-// Paste gives the bytes of a text as they are pasted into a terminal: its lines end with
-// CR. In brackets a program takes them for text, whatever they are; what would end the
-// brackets early is left out of it.
+// Paste returns the bytes of a text pasted into a terminal; its lines end with CR. In
+// brackets a program takes all of it for text, so closing brackets within the text are
+// removed.
 func Paste(text string, brackets bool) []byte {
 	text = strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text)
 	if !brackets {
 		return []byte(text)
 	}
-	for strings.Contains(text, pasteEnds) { // what is left may be one, too
+	for strings.Contains(text, pasteEnds) { // a removal may form another one
 		text = strings.ReplaceAll(text, pasteEnds, "")
 	}
 	return []byte(pasteBegins + text + pasteEnds)

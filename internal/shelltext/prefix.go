@@ -7,23 +7,24 @@ import (
 	"troupe/messages"
 )
 
-// PrefixVar names the prefix for agents' commands; it comes before those of the family.
+// PrefixVar names the variable with the prefix for agents' commands; it precedes those
+// of other tools.
 const (
 	PrefixVar       = "TROUPE_SHELL_PREFIX"
 	prefixVarPi     = "PI_SHELL_PREFIX"
 	prefixVarClaude = "CLAUDE_CODE_SHELL_PREFIX"
 )
 
-// MaxPrefix bounds a prefix: it is a program and its options.
+// MaxPrefix bounds a prefix, a program with options, in bytes.
 const MaxPrefix = 4096
 
-// Prefix is what the host's environment puts before the commands of agents: the first of
-// TROUPE_SHELL_PREFIX, PI_SHELL_PREFIX and CLAUDE_CODE_SHELL_PREFIX that is not empty
-// . What a person runs is not asked of it.
+// Prefix returns the prefix for agents' commands from the host's environment: the first
+// non-empty value of TROUPE_SHELL_PREFIX, PI_SHELL_PREFIX and CLAUDE_CODE_SHELL_PREFIX
+// . It does not apply to a person's commands.
 func Prefix(host []string) string { return firstOf(host, PrefixVar, prefixVarPi, prefixVarClaude) }
 
-// Prefixed is the text that is run for a command. Records, displays and interception have
-// the command alone.
+// Prefixed returns the text that runs for a command. Records, displays and interception
+// use the command alone.
 func Prefixed(prefix, command string) string {
 	if prefix == "" {
 		return command
@@ -31,8 +32,8 @@ func Prefixed(prefix, command string) string {
 	return prefix + " " + command
 }
 
-// CheckPrefix says why a prefix cannot be one: it is part of one line. setting is where it
-// stands.
+// CheckPrefix returns an error if a prefix is too long, blank, or not one line. setting
+// names its source.
 func CheckPrefix(prefix, setting string) *messages.Error {
 	what := ""
 	switch {
@@ -41,11 +42,11 @@ func CheckPrefix(prefix, setting string) *messages.Error {
 	case strings.ContainsAny(prefix, "\x00\n\r"):
 		what = "is more than one line, or has a NUL byte"
 	case prefix != "" && strings.TrimSpace(prefix) == "":
-		what = "is empty space"
+		what = "is blank"
 	default:
 		return nil
 	}
 	e := messages.Invalid("prefix", "the prefix of commands "+what)
-	e.Hint = "it is what stands before each command, as nice -n 5; change " + setting
+	e.Hint = "a prefix is put before each command, such as nice -n 5; change " + setting
 	return e
 }

@@ -7,10 +7,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// masked stands for a `>` that redirects nothing and a `&` that ends nothing.
+// masked replaces a `>` that redirects nothing and a `&` that ends nothing.
 const masked = "_"
 
-// unredirected is the text with every `>` replaced that is quoted or compares.
+// unredirected returns the text with each quoted or comparing `>` replaced.
 func (s *Script) unredirected() string {
 	if !strings.Contains(s.Text, ">") {
 		return s.Text
@@ -26,10 +26,9 @@ func (s *Script) unredirected() string {
 	return string(b)
 }
 
-// render is a simple command as the rules for commands read it: its words without
-// quotes and one blank apart, then the files that its input comes from and its output
-// goes to. A here-document stands right behind the name, `cat<< E`, where no rule
-// takes it for a file that is read. A word does not end it as a `&` would.
+// render returns a simple command for rules: its words without quotes, one blank apart,
+// then its input and output files. A here-document directly follows the name, as in
+// `cat<< E`, so that no rule takes it for a file. A final `&` of a word is masked.
 func (s *Script) render(c Command) string {
 	var b strings.Builder
 	writeWord(&b, c.Words[0].Text)
@@ -56,8 +55,8 @@ func (s *Script) render(c Command) string {
 	return line
 }
 
-// fileSign is the sign of a redirection that reads a file or writes the output to
-// one; devices are none.
+// fileSign returns the sign of a redirection that reads a file or writes the output to
+// one; "" for devices.
 func fileSign(r *syntax.Redirect) string {
 	if target, ok := Literal(r.Word); ok && strings.HasPrefix(target, "/dev/") {
 		return ""
@@ -84,14 +83,14 @@ func writeWord(b *strings.Builder, word string) {
 	_, _ = onOneLine.WriteString(b, word)
 }
 
-// maxJudged bounds the simple commands of one text that are judged.
+// maxJudged bounds the simple commands of one text that are checked.
 const maxJudged = 1000
 
 // ruleInput is a command as rules see it.
 type ruleInput struct {
 	parsed   bool
-	text     string   // all of it; parsed, without what only looks like a redirection
-	commands []string // each simple command
+	text     string   // whole text; if parsed, without false redirections
+	commands []string // simple commands
 }
 
 func look(text string) ruleInput {

@@ -10,17 +10,17 @@ import (
 
 // Rule blocks a command for which the host has a better tool.
 type Rule struct {
-	Pattern string // searched in the command, wherever it matches
-	Flags   string // as of JavaScript: i, m and s change the search
-	Tool    string // the tool that is suggested; without it the rule is void
-	Message string // why, to the model
+	Pattern string // searched anywhere in the command
+	Flags   string // JavaScript flags; i, m and s change the search
+	Tool    string // suggested tool; a rule without one never applies
+	Message string // reason for the model
 }
 
-// DefaultSearchTool is what the rule for grep suggests if nothing else is set.
+// DefaultSearchTool is the tool that the rule for grep suggests by default.
 const DefaultSearchTool = "search"
 
-// DefaultRules are the rules of a host that configures none, in their order;
-// searchTool is its name for the tool that searches, "" for the default.
+// DefaultRules returns the rules of a host that configures none. searchTool names its
+// search tool; "" means DefaultSearchTool.
 func DefaultRules(searchTool string) []Rule {
 	if searchTool == "" {
 		searchTool = DefaultSearchTool
@@ -36,8 +36,8 @@ func DefaultRules(searchTool string) []Rule {
 	}
 }
 
-// AsyncRules follow the default ones while the host's shell tool, "bash", can run
-// a command asynchronously.
+// AsyncRules returns the rules that follow the default ones if the host's tool "bash"
+// can run commands asynchronously.
 func AsyncRules() []Rule {
 	return []Rule{
 		{Pattern: `^\s*nohup\s+`, Tool: "bash", Message: textUseAsync},
@@ -45,24 +45,25 @@ func AsyncRules() []Rule {
 	}
 }
 
-// Rules are rules made ready, in their order.
+// Rules holds compiled rules in order.
 type Rules []rule
 
 type rule struct {
 	Rule
 	search *regexp.Regexp
-	most   int // the longest text that is searched, in bytes
-	// builtIn says that it is one of the patterns above: what they are about is
-	// known, so that the parse alone decides. Of another, its words do.
+	most   int // longest text that is searched, in bytes
+	// builtIn marks the patterns above: they are matched against parsed commands alone,
+	// other patterns against the text too.
 	builtIn bool
 }
 
-// maxSearch bounds what a rule costs, in bytes of a text times instructions of its pattern:
-// a quarter of a second. Of any pattern that a person writes it is more than MaxParse.
+// maxSearch bounds the cost of a rule: bytes of text times instructions of the pattern,
+// a quarter of a second. For any pattern that a person writes it allows more than
+// MaxParse.
 const maxSearch = 50_000_000
 
-// Instructions is how many instructions a pattern has: what its search costs at most for each
-// byte of a text, at some nanoseconds each. It is 1 for a pattern that is none.
+// Instructions returns the number of instructions of a pattern, a bound for its cost
+// per byte of text. One takes some nanoseconds. An invalid pattern has 1.
 func Instructions(pattern string) int {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -75,8 +76,8 @@ func Instructions(pattern string) int {
 	return len(program.Inst)
 }
 
-// Compile makes rules ready. Those whose pattern or flags are not valid are left
-// out; so are those that look behind or ahead, which the search does not know.
+// Compile compiles rules. It leaves out rules with an invalid pattern or flags,
+// including lookahead and lookbehind, which Go does not support.
 func Compile(rules []Rule) Rules {
 	known := map[string]bool{}
 	for _, r := range slices.Concat(DefaultRules(""), AsyncRules()) {
@@ -95,8 +96,8 @@ func Compile(rules []Rule) Rules {
 	return ready
 }
 
-// flagged is a pattern with the flags of JavaScript in the way of Go. Those of the
-// alphabet and of what a match returns mean nothing to a search.
+// flagged translates a pattern with JavaScript flags to Go syntax. Flags for the
+// alphabet and the result of a match do not affect a search.
 func flagged(pattern, flags string) (string, bool) {
 	var here strings.Builder
 	for i, f := range flags {
@@ -105,7 +106,7 @@ func flagged(pattern, flags string) (string, bool) {
 			return "", false
 		case strings.ContainsRune("ims", f):
 			here.WriteRune(f)
-		case f == 'y': // only where the text begins
+		case f == 'y': // only at the beginning of the text
 			pattern = `\A(?:` + pattern + `)`
 		case !strings.ContainsRune("dguv", f):
 			return "", false

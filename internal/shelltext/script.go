@@ -6,38 +6,37 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Script is a text that was parsed.
+// Script is a parsed text.
 type Script struct {
 	Text string
 	File *syntax.File
 
-	// Commands are all simple commands with a name, in the order in which they
-	// begin: also those in substitutions, functions, conditions and subshells.
+	// Commands holds all simple commands with a name in order of their beginning,
+	// including those in substitutions, functions, conditions and subshells.
 	Commands []Command
 
-	// Heredocs says that a here-document occurs somewhere. The positions of the
-	// parser then span its body: do not cut the text by them.
+	// Heredocs reports whether a here-document occurs anywhere. Positions of the parser
+	// then span its body: do not cut the text by them.
 	Heredocs bool
 
-	quoted []span // where `>` compares or is said, and redirects nothing
+	quoted []span // ranges where `>` redirects nothing
 }
 
-// span is a part of a text, in bytes.
+// span is a byte range of a text.
 type span struct{ from, to int }
 
 // Command is one simple command: a name and its arguments.
 type Command struct {
-	Words []Word // the name first; without assignments and redirections
+	Words []Word // name first; without assignments and redirections
 	Stmt  *syntax.Stmt
 	Call  *syntax.CallExpr
 
-	// Stage is the place in its pipeline, from 0: behind the first, a command
-	// reads what another one wrote, and so do those within a loop or subshell
-	// that stands there.
+	// Stage is the position in its pipeline, from 0. A command after the first reads
+	// another's output, and so do commands in a loop or subshell at that position.
 	Stage int
 }
 
-// Name is the name of the command, or "" if only the shell can tell.
+// Name returns the name of the command, or "" if it is not literal.
 func (c Command) Name() string {
 	if len(c.Words) == 0 || !c.Words[0].Literal {
 		return ""
@@ -47,11 +46,10 @@ func (c Command) Name() string {
 
 // Word is one word of a command.
 type Word struct {
-	// Text is what the word says, without its quotes; if it is not literal, as it
-	// is written.
+	// Text is the word without its quotes, or its source if it is not literal.
 	Text string
-	// Literal says that no expansion of a variable, a command or arithmetic is in
-	// it. Patterns, braces and a tilde may be.
+	// Literal means that the word has no expansion of a variable, a command or
+	// arithmetic. It may have patterns, braces and a tilde.
 	Literal bool
 	Node    *syntax.Word
 }
@@ -59,7 +57,7 @@ type Word struct {
 func newScript(text string, file *syntax.File) *Script {
 	s := &Script{Text: text, File: file}
 	stages := map[*syntax.Stmt]int{}
-	within := []int{0} // the stage around each open node
+	within := []int{0} // stage around each open node
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if node == nil {
 			within = within[:len(within)-1]
@@ -86,7 +84,7 @@ func newScript(text string, file *syntax.File) *Script {
 	return s
 }
 
-// note keeps what is asked of the whole text.
+// note records facts about the whole text.
 func (s *Script) note(node syntax.Node) {
 	switch n := node.(type) {
 	case *syntax.Redirect:
@@ -109,8 +107,8 @@ func (s *Script) quote(node syntax.Node) {
 	s.quoted = append(s.quoted, q)
 }
 
-// countStages numbers the statements of a pipeline. The tree leans to the left,
-// so that its outermost part comes first and knows the whole length.
+// countStages numbers the statements of a pipeline. The tree leans left, so the
+// outermost part comes first and knows the whole length.
 func countStages(pipe *syntax.BinaryCmd, stages map[*syntax.Stmt]int) {
 	if _, done := stages[pipe.Y]; done {
 		return
@@ -121,7 +119,7 @@ func countStages(pipe *syntax.BinaryCmd, stages map[*syntax.Stmt]int) {
 	}
 }
 
-// pipeline is what a pipe joins, from left to right.
+// pipeline returns the statements that pipes join, from left to right.
 func pipeline(pipe *syntax.BinaryCmd) []*syntax.Stmt {
 	stages := []*syntax.Stmt{pipe.Y}
 	left := pipe.X
@@ -140,7 +138,7 @@ func pipeline(pipe *syntax.BinaryCmd) []*syntax.Stmt {
 	return stages
 }
 
-// Source is a part of the text as it is written.
+// Source returns the part of the text that node spans.
 func (s *Script) Source(node syntax.Node) string {
 	from, to := int(node.Pos().Offset()), int(node.End().Offset())
 	if from < 0 || to > len(s.Text) || from > to {
@@ -161,9 +159,8 @@ func (s *Script) words(nodes []*syntax.Word) []Word {
 	return words
 }
 
-// Literal is what a word says when its quotes and backslashes are gone, and
-// whether it says so without the shell: `c\at` and `"c"at` do, `$X` and `$'\x63'`
-// do not.
+// Literal returns a word without quotes and backslashes. ok is false if only the shell
+// knows the result: `c\at` and `"c"at` are literal, `$X` and `$'\x63'` are not.
 func Literal(word *syntax.Word) (string, bool) {
 	if text := word.Lit(); text != "" && !strings.Contains(text, `\`) {
 		return text, true
@@ -193,8 +190,7 @@ func Literal(word *syntax.Word) (string, bool) {
 	return b.String(), true
 }
 
-// unescape resolves backslashes: between double quotes they are of use before a
-// few characters only.
+// unescape resolves backslashes. In double quotes they apply to a few characters only.
 func unescape(b *strings.Builder, text string, quoted bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) {

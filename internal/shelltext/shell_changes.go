@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// changer says that a command of a shell changes the shell itself. Behind a
-// pipe's left end it changes a copy of it.
+// changer reports whether a command changes the shell that runs it. In a pipeline it
+// changes a copy.
 func changer(name string) bool {
 	switch name {
 	case ".", "alias", "bg", "break", "cd", "continue", "coproc", "disown", "enable", "eval", "exec", "exit", "export", "fg", "getopts", "hash",
@@ -18,9 +18,8 @@ func changer(name string) bool {
 	return false
 }
 
-// changesShell says that a statement may change the shell that runs it, if it is
-// run without the pipe that gave it a shell of its own. What a function or an
-// alias does is not known.
+// changesShell reports whether a statement may change its shell if it runs without the
+// pipe that gave it a shell of its own. Effects of functions and aliases are not known.
 func changesShell(s *syntax.Stmt) bool {
 	found := false
 	syntax.Walk(s, func(node syntax.Node) bool {
@@ -45,8 +44,8 @@ func changesShell(s *syntax.Stmt) bool {
 	return found
 }
 
-// withoutBuiltin is the command without what only says how its name is looked for:
-// `command cd /` is cd, with a directory.
+// withoutBuiltin removes leading `command` and `builtin`: `command cd /` becomes `cd
+// /`.
 func withoutBuiltin(words []*syntax.Word) []*syntax.Word {
 	for len(words) > 1 {
 		name, ok := Literal(words[0])

@@ -8,34 +8,34 @@ import (
 	"troupe/messages"
 )
 
-// The variables that make a shell no login shell.
+// Variables that prevent a login shell.
 const (
 	NoLoginVar       = "TROUPE_SHELL_NO_LOGIN"
 	noLoginVarPi     = "PI_BASH_NO_LOGIN"
 	noLoginVarClaude = "CLAUDE_BASH_NO_LOGIN"
 )
 
-// ShellChoice is a shell, and how it runs a text.
+// ShellChoice is a shell and how it runs a text.
 type ShellChoice struct {
-	Path  string   // absolute; "sh" where none was found: then the start of the command fails and says so
-	Words []string // before the text: -l -c, or -c
+	Path  string   // absolute; "sh" if none was found, so that the start of the command fails with an error
+	Words []string // words before the text: -l -c, or -c
 }
 
-// Argv are the words that run a text.
+// Argv returns the arguments that run a text.
 func (c ShellChoice) Argv(text string) []string {
 	return append(append([]string{c.Path}, c.Words...), text)
 }
 
-// Setting is a shell that somebody has chosen, and where it can be changed.
+// Setting is a configured shell and where it can be changed.
 type Setting struct{ Path, Where string }
 
-// Select chooses the shell of an agent's commands: the one of the setting; else
-// $SHELL, if that is a bash or zsh; else bash, else sh, in PATH or where shells usually
-// are. fish is never chosen: what agents write is no fish. lookup reports whether the
-// absolute path is that of a file that can be executed.
+// Select chooses the shell of an agent's commands: the setting, else $SHELL if
+// it is bash or zsh, else bash, else sh, from PATH or the usual directories. It never
+// chooses fish, since agents do not write fish. lookup reports whether an absolute path
+// is an executable file.
 //
-// A setting that is no such path is an error of the code invalid_params with the reason
-// invalid_shell, which names the path and where to change it.
+// If the setting is not such a path, the error is invalid_params with the reason
+// invalid_shell. It names the path and where to change it.
 func Select(setting Setting, host []string, lookup func(path string) bool) (ShellChoice, *messages.Error) {
 	c := ShellChoice{Path: setting.Path, Words: words(host)}
 	if setting.Path == "" {
@@ -45,16 +45,16 @@ func Select(setting Setting, host []string, lookup func(path string) bool) (Shel
 	if path.IsAbs(c.Path) && lookup(c.Path) {
 		return c, nil
 	}
-	e := messages.Invalid("invalid_shell", fmt.Sprintf("the shell %q is not there, or cannot be executed", setting.Path))
+	e := messages.Invalid("invalid_shell", fmt.Sprintf("shell %q: not found or not executable", setting.Path))
 	if !path.IsAbs(c.Path) {
-		e.Message = fmt.Sprintf("the shell %q is not named by an absolute path", setting.Path)
+		e.Message = fmt.Sprintf("shell %q: not an absolute path", setting.Path)
 	}
 	e.Hint = "change " + setting.Where + ", or leave it out: then a bash, zsh or sh is found"
 	return ShellChoice{}, e
 }
 
 // SelectLogin chooses the shell for commands that a user types to an agent with !: the
-// user's login shell, whichever it is, else sh.
+// user's login shell of any kind, else sh.
 func SelectLogin(host []string, lookup func(path string) bool) ShellChoice {
 	c := ShellChoice{Path: Value(host, "SHELL"), Words: words(host)}
 	if !path.IsAbs(c.Path) || !lookup(c.Path) {
@@ -63,8 +63,8 @@ func SelectLogin(host []string, lookup func(path string) bool) ShellChoice {
 	return c
 }
 
-// words are those before a text. A shell that reads its login files has the PATH that its
-// user is used to.
+// words returns the words before a text. A login shell has the PATH that its user
+// expects.
 func words(host []string) []string {
 	if firstOf(host, NoLoginVar, noLoginVarPi, noLoginVarClaude) != "" {
 		return []string{"-c"}
@@ -84,8 +84,8 @@ func preferred(host []string, lookup func(string) bool) string {
 	return Find("sh", host, lookup)
 }
 
-// Find is the path of a shell in PATH or where shells usually are, or its name if it is
-// nowhere. lookup is that of Select.
+// Find returns the path of a shell in PATH or the usual directories, or its name if it
+// is not found. lookup is as for Select.
 func Find(name string, host []string, lookup func(string) bool) string {
 	dirs := append(strings.Split(Value(host, "PATH"), ":"), "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 	for _, dir := range dirs {
@@ -96,15 +96,15 @@ func Find(name string, host []string, lookup func(string) bool) string {
 	return name
 }
 
-// The kinds of shells that a snapshot can be made of.
+// Kinds of shells that a snapshot can be made of.
 const (
 	Bash = "bash"
 	Zsh  = "zsh"
 	Sh   = "sh"
 )
 
-// Kind is which of them a shell is, by its name, which may have a version: bash, zsh, or sh
-// and those that are like it; "" is another.
+// Kind returns the kind of a shell by its name, which may contain a version: Bash, Zsh
+// or Sh; "" for others.
 func Kind(shell string) string {
 	name := strings.TrimPrefix(path.Base(shell), "-")
 	switch {

@@ -2,16 +2,16 @@ package shelltext
 
 import "strings"
 
-// A snapshot is what a user has set up for their shells: functions, options, aliases and
-// PATH, as a file that a shell sources (R-059, R-060). It is made in three steps: a shell
-// runs the user's file and tells what it has then (SnapshotRuns), that is read, filtered
-// and written as a script (Snapshot), and the script is tried (SnapshotChecks).
+// A snapshot is a user's shell setup as a file that a shell sources: functions,
+// options, aliases and PATH (R-059, R-060). It takes three steps. A shell runs the
+// user's file and dumps its state (SnapshotRuns). The dump is parsed, filtered and
+// written as a script (Snapshot). The script is tried (SnapshotChecks).
 
-// MaxSnapshot bounds what a shell may tell of itself.
+// MaxSnapshot bounds the dump of a shell, in bytes.
 const MaxSnapshot = 8 << 20
 
-// StartFile is the file of the user that a snapshot is made of, in an environment; "" if that
-// names no home.
+// StartFile returns the user's start file for a kind of shell; "" if env names no home
+// directory.
 func StartFile(kind string, env []string) string {
 	home := Value(env, "HOME")
 	if kind == Zsh {
@@ -27,8 +27,8 @@ func StartFile(kind string, env []string) string {
 
 var startNames = map[string]string{Bash: ".bashrc", Zsh: ".zshrc", Sh: ".profile"}
 
-// SnapshotEnv is the environment in which a snapshot is made: without the variables that
-// name files which a shell runs before all others.
+// SnapshotEnv returns the environment for making a snapshot: without the variables that
+// name files which a shell runs first.
 func SnapshotEnv(env []string) []string {
 	kept := make([]string, 0, len(env))
 	for _, entry := range env {
@@ -39,10 +39,10 @@ func SnapshotEnv(env []string) []string {
 	return kept
 }
 
-// SnapshotRuns are the commands by which the shell at a path tells what its user's file
-// sets up, the best first: many files say at their beginning that they are for interactive
-// shells only, and some that an interactive shell is to become another program. None, if a
-// shell of this kind cannot tell.
+// SnapshotRuns returns the commands by which the shell at path dumps the setup of the
+// user's file, the best first. Many files return early in shells that are not
+// interactive; some replace an interactive shell by another program. It returns nil for
+// a shell that cannot dump its state.
 func SnapshotRuns(path string) [][]string {
 	switch Kind(path) {
 	case Bash:
@@ -58,11 +58,11 @@ func SnapshotRuns(path string) [][]string {
 	return nil
 }
 
-// The scripts run the user's file without any descriptor of ours, then tell on standard
-// output in fields that end with NUL: kind, name, text. What the file may have redefined is
-// reached by builtin, and even that may have been: in bash unset is a special builtin, which
-// posix mode finds before any function. The function is read before the file can define an
-// alias; only what stands in $( ) is read later.
+// The scripts run the user's file without troupe's descriptors. Then they write to
+// stdout in fields that end with NUL: kind, name, text. They use builtin to bypass
+// redefinitions. In bash even builtin may be redefined, so the script removes it with
+// unset, which posix mode finds before any function. The function is parsed before the
+// file can define an alias; only the content of $( ) is parsed later.
 const bashDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	POSIXLY_CORRECT=1
@@ -87,9 +87,10 @@ __troupe_tell() {
 __troupe_tell >&3
 `
 
-// zsh says of a function that is not loaded yet only how it would be: it is loaded, unless
-// it begins with an underscore, as completions do by the thousand. How it writes a quote in
-// a function depends on options, so each text is tried as zsh would read it again.
+// zsh shows a function that is not loaded yet as a stub. The script loads it unless its
+// name begins with an underscore, as with thousands of completions. The quoting of a
+// function's text depends on options, so the script checks that zsh can read each text
+// again.
 const zshDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	builtin set -- "$(\builtin set +o)" "${PATH-}"
@@ -118,7 +119,7 @@ __troupe_tell() {
 __troupe_tell >&3
 `
 
-// A plain sh cannot tell its functions.
+// A plain sh cannot list its functions.
 const shDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	trap - EXIT
@@ -132,10 +133,10 @@ __troupe_tell() {
 __troupe_tell >&3
 `
 
-// SnapshotChecks are two commands for a snapshot in file: one that only reads it, which
-// must end with 0, and one that runs a command under it, which must end with 0 and write
-// word and nothing else. It changes directory, since that is what broken wrappers break, and
-// runs a program, since an environment may be too large for any.
+// SnapshotChecks returns two commands that check a snapshot in file. read only parses
+// it and must exit with 0. try runs a command under it, must exit with 0 and print word
+// alone. try changes directory, since broken wrappers fail there, and runs a program,
+// since the environment may be too large.
 func SnapshotChecks(path, file, word string) (read, try []string) {
 	const trial = `. "$1"
 cd / >/dev/null 2>&1 && /bin/sh -c : && command printf %s "$2"`
@@ -149,8 +150,8 @@ cd / >/dev/null 2>&1 && /bin/sh -c : && command printf %s "$2"`
 	return []string{path, "-n", file}, []string{path, "-c", trial, "troupe", file, word}
 }
 
-// SourceSnapshot is the text by which a shell takes up a snapshot; one that is gone is not
-// missed. With keepPath the PATH stays as it is: a call that names one wins (R-061).
+// SourceSnapshot returns the text that loads a snapshot, if the file exists. keepPath
+// preserves PATH, since that of a call wins (R-061).
 func SourceSnapshot(file string, keepPath bool) string {
 	source := "[ -r " + Quote(file) + " ] && . " + Quote(file) + "\n"
 	if !keepPath {
@@ -159,5 +160,5 @@ func SourceSnapshot(file string, keepPath bool) string {
 	return "__troupe_path=$PATH\n" + source + "PATH=$__troupe_path\nunset __troupe_path\n"
 }
 
-// Quote makes one word of a text for any of the shells.
+// Quote quotes a text as one word for any of the shells.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// The options that a snapshot may set. Each changes how a command is read or what it
-// matches; none whether the next one runs, what is written beside it, or who reads its input.
+// Options that a snapshot may set. Each changes how a command is parsed or what it
+// matches. None affects whether the next command runs, what else is printed, or where
+// input comes from.
 var (
 	setOptions   = []string{"noclobber", "physical", "pipefail"}
 	shoptOptions = []string{
@@ -22,7 +23,7 @@ var (
 	}
 )
 
-// snapshotOptions are the lines that set them as they were.
+// snapshotOptions returns the lines that restore the options.
 func (t *shellDump) snapshotOptions() string {
 	var b strings.Builder
 	switch t.kind {
@@ -55,8 +56,8 @@ func (t *shellDump) snapshotOptions() string {
 	return b.String()
 }
 
-// on reports whether the lines of set +o say that an option is on. zsh names one that is on
-// by default by its opposite.
+// on reports whether the lines of set +o show an option as on. zsh shows one that is on
+// by default as its opposite.
 func on(lines, name string) bool {
 	return hasLine(lines, "set -o "+name) || hasLine(lines, "set +o no"+name)
 }
@@ -74,10 +75,10 @@ func hasLine(lines, line string) bool {
 	return false
 }
 
-// MaxAliasLines is how many lines of a snapshot are aliases.
+// MaxAliasLines bounds the lines of aliases in a snapshot.
 const MaxAliasLines = 1000
 
-// keptAliases are the names of those that go into the snapshot, in order.
+// keptAliases returns the names of the aliases for the snapshot, sorted.
 func (t *shellDump) keptAliases() []string {
 	var kept []string
 	lines := 0
@@ -105,8 +106,8 @@ func (t *shellDump) aliasLines(names []string) string {
 	return b.String()
 }
 
-// readAliases reads what alias writes: a line for each, "alias -- name=word" or "name=word",
-// where word is quoted somehow. What cannot be read is left out.
+// readAliases parses the output of alias: lines of "alias -- name=word" or "name=word"
+// with a quoted word. It skips what it cannot parse.
 func (t *shellDump) readAliases(text string) {
 	for text != "" {
 		line := strings.TrimPrefix(strings.TrimPrefix(text, "alias "), "-- ")
@@ -124,8 +125,8 @@ func (t *shellDump) readAliases(text string) {
 	}
 }
 
-// unquote reads one word of a shell up to the end of its line: quoted by ' or ", or by a
-// backslash. Nothing in it is expanded, so it is not ok if something would be.
+// unquote parses one word of a shell up to the end of its line, quoted by ' or ", or by
+// backslashes. ok is false if the shell would expand a part of it.
 func unquote(text string) (word, rest string, ok bool) {
 	var b strings.Builder
 	ok = true

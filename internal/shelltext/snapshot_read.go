@@ -8,26 +8,26 @@ import (
 	"troupe/messages"
 )
 
-// shellDump is what a shell has told of itself.
+// shellDump is the dumped state of a shell.
 type shellDump struct {
 	kind      string
-	functions map[string]string // bash: whole; zsh: the body
+	functions map[string]string // bash: whole; zsh: body
 	aliases   map[string]string
 	set       string // lines "set -o name" and "set +o name"
-	shopt     string // lines "shopt -s name" and "shopt -u name", of bash
+	shopt     string // lines "shopt -s name" and "shopt -u name" of bash
 	path      string
 }
 
-// Snapshot is the script that sets up what a shell of a kind told, which is told by
-// SnapshotRuns: functions, then options, then aliases, then PATH. It is the same for
-// the same telling.
+// Snapshot returns the script that sets up what a shell dumped with SnapshotRuns
+// functions, options, aliases, then PATH. Equal dumps give equal scripts.
 //
-// Of options only those are in it that change how a command is read and not whether it
-// runs: one more broke every command of others (claude-code#47689). Functions and aliases
-// named like common tools are left out, and functions that begin with an underscore, unless
-// one that is there calls them: without its helpers a cd is broken (claude-code#81694).
+// It includes only options that change how a command is parsed, not whether it runs:
+// another option broke every command (claude-code#47689). It leaves out functions and
+// aliases with names of common tools, and functions that begin with an underscore,
+// unless an included one calls them. Without its helpers a wrapped cd fails
+// (claude-code#81694).
 //
-// An error of the code unsupported with the reason snapshot says why there is none.
+// The error unsupported with the reason snapshot explains why there is none.
 func Snapshot(kind string, dump []byte) (string, *messages.Error) {
 	t, err := readDump(kind, dump)
 	if err != nil {
@@ -37,7 +37,7 @@ func Snapshot(kind string, dump []byte) (string, *messages.Error) {
 	fmt.Fprintf(&b, "# The functions, options, aliases and PATH of ~/%s, as troupe found them.\n", startNames[kind])
 	b.WriteString("\\unalias -a 2>/dev/null || :\n")
 	if kind == Bash {
-		b.WriteString("shopt -s extglob\n") // or functions that use it could not be read
+		b.WriteString("shopt -s extglob\n") // needed to parse functions that use it
 	}
 	aliases := t.keptAliases()
 	for _, name := range t.keptFunctions(aliases) {
@@ -51,7 +51,7 @@ func Snapshot(kind string, dump []byte) (string, *messages.Error) {
 	return b.String(), nil
 }
 
-// readDump reads the fields.
+// readDump parses the fields.
 func readDump(kind string, dump []byte) (*shellDump, *messages.Error) {
 	if len(dump) > MaxSnapshot {
 		return nil, NoSnapshot(fmt.Sprintf("it sets up more than %d MiB", MaxSnapshot>>20), "")
@@ -63,7 +63,7 @@ func readDump(kind string, dump []byte) (*shellDump, *messages.Error) {
 		for i := range field {
 			var ok bool
 			if field[i], rest, ok = strings.Cut(rest, "\x00"); !ok {
-				return nil, NoSnapshot("the shell ended before it had told what it has", "")
+				return nil, NoSnapshot("the shell exited before its dump was complete", "")
 			}
 		}
 		name, text := field[1], field[2]
@@ -82,24 +82,24 @@ func readDump(kind string, dump []byte) (*shellDump, *messages.Error) {
 			t.functions[name] = text
 		case "end":
 			if name != "end" || rest != "" {
-				return nil, NoSnapshot("something else wrote where the shell told what it has", "")
+				return nil, NoSnapshot("other output is mixed into the shell's dump", "")
 			}
 			return t, nil
 		default:
-			return nil, NoSnapshot("something else wrote where the shell told what it has", "")
+			return nil, NoSnapshot("other output is mixed into the shell's dump", "")
 		}
 	}
 }
 
-// NoSnapshot says why there is no snapshot; the shell starts without one.
+// NoSnapshot returns the error for a missing snapshot; the shell starts without one.
 func NoSnapshot(why, hint string) *messages.Error {
 	return &messages.Error{Code: messages.Unsupported, Reason: "snapshot", Message: "there is no snapshot of the user's shell: " + why, Hint: hint}
 }
 
-// keptFunctions are the names of those that go into the snapshot, in order: helpers are
-// there if what is there names them.
+// keptFunctions returns the names of the functions for the snapshot, sorted. A helper
+// is included if an included text names it.
 func (t *shellDump) keptFunctions(aliases []string) []string {
-	quotes := on(t.set, "rcquotes") // zsh writes a quote as it reads it without this option
+	quotes := on(t.set, "rcquotes") // zsh writes quotes for reading without this option
 	helpers := map[string][]string{}
 	var kept, texts []string
 	for name, text := range t.functions {
@@ -129,8 +129,8 @@ func (t *shellDump) keptFunctions(aliases []string) []string {
 	return kept
 }
 
-// underscored are the words of a text that begin with an underscore: what may be the name
-// of a helper, or its beginning.
+// underscored returns the words of a text that begin with an underscore: names of
+// helpers, or their beginnings.
 func underscored(text string) []string {
 	var words []string
 	for text != "" {
@@ -146,7 +146,7 @@ func underscored(text string) []string {
 	return words
 }
 
-// wordEnd is how much of a text is letters, digits and underscores.
+// wordEnd returns the length of the leading letters, digits and underscores.
 func wordEnd(text string) int {
 	i := 0
 	for i < len(text) && wordByte(text[i]) {
@@ -159,8 +159,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// functionName reports whether every shell reads the name as one word without a meaning of
-// its own.
+// functionName reports whether every shell parses the name as one word without a
+// meaning of its own.
 func functionName(name string) bool {
 	return aliasName(name) && name[0] != '-' && !slices.Contains(reserved, name)
 }
@@ -179,14 +179,14 @@ var reserved = []string{
 	"select", "then", "time", "until", "while",
 }
 
-// commonTool reports whether a name is that of a program or builtin that commands expect to
-// be what it is everywhere.
+// commonTool reports whether a name belongs to a program or builtin whose usual
+// behaviour commands rely on.
 func commonTool(name string) bool {
 	_, found := slices.BinarySearch(commonTools, name)
 	return found
 }
 
-// commonTools are sorted.
+// commonTools is sorted.
 var commonTools = []string{
 	"alias", "awk", "basename", "builtin", "cat", "chmod", "command", "cp", "curl", "cut", "date", "declare", "diff", "dirname", "echo", "emulate",
 	"env", "eval", "exec", "exit", "export", "fd", "find", "git", "grep", "head", "kill", "less", "ln", "local", "ls", "make", "mkdir", "more", "mv",
@@ -195,7 +195,7 @@ var commonTools = []string{
 	"uniq", "unset", "unsetopt", "wait", "wc", "which", "winpty", "xargs",
 }
 
-// function writes one down.
+// function returns the definition of a function.
 func (t *shellDump) function(name string) string {
 	text := strings.TrimRight(t.functions[name], "\n")
 	if t.kind == Zsh {

@@ -119,12 +119,12 @@ func TestBadInputSnapshot(t *testing.T) {
 		dump []byte
 		want string
 	}{
-		"nothing":    {nil, "ended before"},
-		"cut":        {dump("set", "", "x")[:9], "ended before"},
-		"no end":     {[]byte("set\x00\x00x\x00"), "ended before"},
-		"noise":      {append([]byte("noise\n"), dump("set", "", "x")...), "something else"},
-		"behind":     {append(dump("set", "", "x"), "noise"...), "something else"},
-		"end inside": {dump("end", "x", ""), "something else"},
+		"nothing":    {nil, "exited before"},
+		"cut":        {dump("set", "", "x")[:9], "exited before"},
+		"no end":     {[]byte("set\x00\x00x\x00"), "exited before"},
+		"noise":      {append([]byte("noise\n"), dump("set", "", "x")...), "other output"},
+		"behind":     {append(dump("set", "", "x"), "noise"...), "other output"},
+		"end inside": {dump("end", "x", ""), "other output"},
 		"too large":  {make([]byte, shelltext.MaxSnapshot+1), "8 MiB"},
 	} {
 		text, err := shelltext.Snapshot(shelltext.Bash, c.dump)

@@ -6,20 +6,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// StateChange is what a text may change in the bash that runs it, beside its directory.
+// StateChange is what a text may change in the bash that runs it, except its directory.
 type StateChange int
 
-// From the least to the most: what may change anything may change variables, too.
+// Values in ascending order: Anything includes Variables.
 const (
-	NoChange  StateChange = iota // what its next command finds is what this one found
+	NoChange  StateChange = iota // the next command finds the same state
 	Variables                    // variables, positional parameters and descriptors
 	Anything                     // functions, aliases, traps and options as well
 )
 
-// StateChanges tells what a text may change in the bash that runs it. It is true of a shell
-// that knows no function, alias or trap that it did not have from the start, and in which
-// no text that may change Anything ran before: in another, any word may do anything. What
-// it cannot tell is Anything; so is what is no bash, or too long to be parsed.
+// StateChanges returns what a text may change in the bash that runs it. It holds for a
+// shell with only its initial functions, aliases and traps, in which no text that may
+// change Anything ran before; otherwise any word may do anything. Unknown constructs,
+// texts that are not bash, and texts too long to parse are Anything.
 func StateChanges(text string) StateChange {
 	file, err := parse(text, func() bool { return false })
 	if err != nil {
@@ -37,8 +37,8 @@ func StateChanges(text string) StateChange {
 	return worst
 }
 
-// nodeChange tells it of one node, and whether those within it are to be asked, too: a
-// subshell changes a copy of the shell.
+// nodeChange returns the change by one node, and whether to examine the nodes inside. A
+// subshell changes only a copy of the shell.
 func nodeChange(node syntax.Node) (change StateChange, inside bool) {
 	switch n := node.(type) {
 	case *syntax.Subshell, *syntax.ProcSubst:
@@ -55,7 +55,7 @@ func nodeChange(node syntax.Node) (change StateChange, inside bool) {
 	case *syntax.CallExpr:
 		return callChange(n), true
 	case *syntax.DeclClause:
-		if name := n.Variant.Value; name != "export" && name != "readonly" { // a nameref has other commands change what they do not name
+		if name := n.Variant.Value; name != "export" && name != "readonly" { // with a nameref, other commands change variables they do not name
 			return Anything, false
 		}
 		return Variables, true
@@ -80,7 +80,7 @@ func nodeChange(node syntax.Node) (change StateChange, inside bool) {
 		*syntax.TimeClause, *syntax.BraceExp:
 		return NoChange, true
 	}
-	return Anything, false // a version of the parser that knows more
+	return Anything, false // node of a newer parser
 }
 
 func onlyIf(is bool, change StateChange) StateChange {
@@ -90,7 +90,7 @@ func onlyIf(is bool, change StateChange) StateChange {
 	return NoChange
 }
 
-// comparesTexts reports whether an operator of [[ takes its words as they are: others
+// comparesTexts reports whether an operator of [[ takes its words literally. Others
 // take them as arithmetic, which may assign.
 func comparesTexts(op syntax.BinTestOperator) bool {
 	switch op {
@@ -101,17 +101,17 @@ func comparesTexts(op syntax.BinTestOperator) bool {
 	return false
 }
 
-// assignChange tells it of an assignment whose effect on the variable itself was told: a
-// subscript is arithmetic, and some variables are more than that.
+// assignChange returns the further change by an assignment: a subscript is arithmetic,
+// and some variables are special.
 func assignChange(a *syntax.Assign) StateChange {
-	if a.Name != nil && (a.Name.Value == "BASH_ALIASES" || a.Name.Value == "PS4") { // set -x expands the latter
+	if a.Name != nil && (a.Name.Value == "BASH_ALIASES" || a.Name.Value == "PS4") { // set -x expands PS4
 		return Anything
 	}
 	return onlyIf(a.Index != nil, Variables)
 }
 
-// callChange tells it of a simple command. What that assigns for a program is the
-// program's; for a builtin in POSIX mode it stays.
+// callChange returns the change by a simple command. Its assignments belong to the
+// program, but stay for a builtin in POSIX mode.
 func callChange(call *syntax.CallExpr) StateChange {
 	if len(call.Args) == 0 {
 		return Variables
@@ -141,8 +141,8 @@ func callChange(call *syntax.CallExpr) StateChange {
 	return change
 }
 
-// setsUsual reports whether a set changes none but options that only make the shell end
-// sooner, or say more.
+// setsUsual reports whether a set changes only options that make the shell exit earlier
+// or print more.
 func setsUsual(words []*syntax.Word) bool {
 	for _, word := range words {
 		text, ok := Literal(word)
@@ -157,8 +157,8 @@ func setsUsual(words []*syntax.Word) bool {
 	return true
 }
 
-// testsPlainly reports whether a test takes none of its words as the name of a variable,
-// which may have a subscript.
+// testsPlainly reports whether a test takes no word as the name of a variable, which
+// may have a subscript.
 func testsPlainly(words []*syntax.Word) bool {
 	for i, word := range words {
 		text, ok := Literal(word)
@@ -166,7 +166,7 @@ func testsPlainly(words []*syntax.Word) bool {
 		switch {
 		case text == "-v", text == "-R":
 			return false
-		case !ok && (!quoted || len(word.Parts) > 1): // it may be several
+		case !ok && (!quoted || len(word.Parts) > 1): // it may be several words
 			return false
 		case !ok && i+1 < len(words) && !isOperator(words[i+1]): // it may be -v
 			return false
@@ -175,13 +175,13 @@ func testsPlainly(words []*syntax.Word) bool {
 	return true
 }
 
-// isOperator reports whether a word of a test is what stands behind an operand.
+// isOperator reports whether a word of a test can follow an operand.
 func isOperator(word *syntax.Word) bool {
 	text, ok := Literal(word)
 	return ok && (text == "]" || text == ")" || strings.HasPrefix(text, "=") || strings.HasPrefix(text, "!=") || strings.HasPrefix(text, "-"))
 }
 
-// builtins are those of bash, and what they may change. What is none is a program.
+// builtins maps the builtins of bash to what they may change. Other names are programs.
 var builtins = func() map[string]StateChange {
 	all := map[string]StateChange{}
 	for _, name := range strings.Fields(": [ bg break caller cd continue dirs disown echo exit false fg hash help kill logout printf pwd return suspend test times true type ulimit umask wait") {

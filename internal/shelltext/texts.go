@@ -1,6 +1,6 @@
 package shelltext
 
-// What this package says to people and models, each sentence once.
+// Texts for people and models, each sentence once.
 const (
 	textTooLarge     = "the command is too long to be parsed"
 	textTooDeep      = "the command is nested too deeply to be parsed"
@@ -11,7 +11,7 @@ const (
 
 	textBlocked = "Blocked: %s\n\n%s"
 
-	// The messages of the default rules: of which tool, instead of what, and why.
+	// Messages of the default rules: the tool, what it replaces, and why.
 	textUseRead   = "Use the `read` tool instead of cat, head, tail, less or more: it pages and numbers the lines."
 	textUseSearch = "Use the `%s` tool instead of grep, rg, ripgrep, ag or ack: it skips ignored files and bounds what it returns."
 	textUseFind   = "Use the `find` tool instead of find, fd or locate with a pattern: it skips ignored files and is faster."
@@ -22,7 +22,7 @@ const (
 	textUseAsync  = "Use `async: true` of the `bash` tool instead of nohup: the job is then known, and its end is told."
 	textUseNoAmp  = "Use `async: true` of the `bash` tool instead of a trailing &: the job is then known, and its end is told."
 
-	// What the safety gate says. Those that name a PID or a pattern begin with it.
+	// Texts of CheckKills. Those about a PID or an expansion begin with it.
 	textGateProgram   = "%s is not executed: it ends processes by name, whoever they belong to. Use kill <PID> instead."
 	textGateUsage     = "kill needs at least one numeric PID. Usage: kill [-<signal>] <PID>..."
 	textGateSelf      = "kill %d is not executed: it would end this tool's own process."

@@ -17,23 +17,23 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		require.NotNil(t, err, message)
 		require.Equal(t, []string{message, hint}, []string{err.Message, err.Hint})
 	}
-	hint := "it is what stands before each command, as nice -n 5; change shellPrefix"
+	hint := "a prefix is put before each command, such as nice -n 5; change shellPrefix"
 	for prefix, want := range map[string]string{
 		strings.Repeat("x", 4097): "the prefix of commands has 4097 bytes; at most 4096 are allowed",
 		"a\nb":                    "the prefix of commands is more than one line, or has a NUL byte",
-		" ":                       "the prefix of commands is empty space",
+		" ":                       "the prefix of commands is blank",
 	} {
 		check(shelltext.CheckPrefix(prefix, "shellPrefix"), want, hint)
 	}
 	for path, want := range map[string]string{
-		"/gone/bash": `the shell "/gone/bash" is not there, or cannot be executed`,
-		"bash":       `the shell "bash" is not named by an absolute path`,
+		"/gone/bash": `shell "/gone/bash": not found or not executable`,
+		"bash":       `shell "bash": not an absolute path`,
 	} {
 		_, err := shelltext.Select(shelltext.Setting{Path: path, Where: "shellPath"}, nil, func(string) bool { return false })
 		check(err, want, "change shellPath, or leave it out: then a bash, zsh or sh is found")
 	}
 	_, _, err := shelltext.Environment(messages.RunCommand{Env: []string{"=x"}}, nil)
-	check(err, `"=" is no environment variable`, "use NAME=value, without NUL bytes")
+	check(err, `invalid environment entry "="`, "use NAME=value, without NUL bytes")
 	_, _, err = shelltext.Environment(messages.RunCommand{Env: []string{"LD_PRELOAD=x.so"}}, nil)
 	check(err, "LD_PRELOAD is not taken from a request: it makes other programs run code of its choice",
 		"set it inside the command, where it can be seen, or give the caller's whole environment (env_policy caller)")
@@ -49,9 +49,9 @@ func TestKeysSayWhatIsWrong(t *testing.T) {
 		pipe          bool
 		message, hint string
 	}{
-		{"{up", false, `"{up" has no end`, terminal},
-		{"{F99}", false, `"F99" is no key`, terminal},
-		{"{F99}", true, `"F99" is no key`, pipe},
+		{"{up", false, `"{up" has no closing bracket`, terminal},
+		{"{F99}", false, `"F99" is not a key`, terminal},
+		{"{F99}", true, `"F99" is not a key`, pipe},
 		{"{up}", true, `the key "up" means nothing to a job that reads a pipe`, "it is a terminal's; " + pipe},
 		{"<S-CR>", false, `"S-CR" cannot be typed: the program has not asked for keys that only the kitty keyboard protocol tells apart`, terminal},
 	} {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// wrapper is a program that runs the command behind its own options.
+// wrapper is a program that runs the command after its own options.
 type wrapper struct {
-	valued  string // its short options that take a value of their own word
-	leading int    // its own arguments in front of the command
+	valued  string // short options whose value is the next word
+	leading int    // own arguments before the command
 }
 
 func wrapping(name string) (w wrapper, ok bool) {
@@ -40,8 +40,8 @@ func wrapping(name string) (w wrapper, ok bool) {
 	return wrapper{}, false
 }
 
-// withoutWrappers is the command that is run in the end; none if nothing is run, as
-// by `command -v`.
+// withoutWrappers returns the command that runs in the end; nil if none does, as with
+// `command -v`.
 func withoutWrappers(words []Word) []Word {
 	for {
 		w, ok := wrapping(baseName(words))
@@ -81,7 +81,8 @@ func (w wrapper) command(words []Word) []Word {
 	return nil
 }
 
-// baseName is the name of a command without its directory, "" if it is not known.
+// baseName returns the name of a command without its directory, "" if it is not
+// literal.
 func baseName(words []Word) string {
 	if len(words) == 0 || !words[0].Literal || words[0].Text == "" {
 		return ""
@@ -89,8 +90,8 @@ func baseName(words []Word) string {
 	return path.Base(words[0].Text)
 }
 
-// killTargets are the numbers that kill is to signal, from its arguments; listing
-// says that it only names signals.
+// killTargets returns the numbers that kill signals. listing means that it only lists
+// signals.
 func killTargets(words []Word) (pids []int, listing bool) {
 	options := true
 	for i := 0; i < len(words); i++ {
@@ -103,7 +104,7 @@ func killTargets(words []Word) (pids []int, listing bool) {
 			i++ // its value
 		case options && i == 0 && (text == "-l" || text == "-L" || strings.HasPrefix(text, "--list") || text == "--table" || text == "--help"):
 			return nil, true
-		case options && i == 0 && strings.HasPrefix(text, "-"): // the signal
+		case options && i == 0 && strings.HasPrefix(text, "-"): // signal
 		case err == nil && words[i].Literal:
 			pids = append(pids, pid)
 		}
@@ -111,8 +112,8 @@ func killTargets(words []Word) (pids []int, listing bool) {
 	return pids, false
 }
 
-// runText is the literal text that a command hands to a shell, also to the one
-// that runs it.
+// runText returns the literal text that a command passes to a shell, including the
+// current one.
 func runText(words []Word) (string, bool) {
 	words = withoutWrappers(words)
 	switch baseName(words) {
