@@ -68,8 +68,8 @@ var commitLine = regexp.MustCompile(`^commit ([0-9a-f]{12})[0-9a-f]*( \(.*\))?$`
 // that git shows may have any number of what looks like them.
 const maxHead = 4
 
-// history writes the head of each commit in one line, and its diff as diff does.
-func history(lines []string, c run) ([]string, bool) {
+// gitHistory writes the head of each commit in one line, and its diff as diff does.
+func gitHistory(lines []string, c run) ([]string, bool) {
 	if c.has("--graph") || !slices.ContainsFunc(lines, commitLine.MatchString) {
 		return diff(lines, c)
 	}

@@ -8,8 +8,8 @@ import (
 // owns are the filters written in Go, by program and subcommand; the subcommand "" is
 // each.
 var owns = map[string]map[string]own{
-	"git":     {"diff": diff, "show": history, "log": history},
-	"yadm":    {"diff": diff, "show": history, "log": history},
+	"git":     {"diff": diff, "show": gitHistory, "log": gitHistory},
+	"yadm":    {"diff": diff, "show": gitHistory, "log": gitHistory},
 	"gt":      {"diff": diff},
 	"go":      {"test": goTest},
 	"ls":      {"": longListing},

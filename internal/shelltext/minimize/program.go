@@ -46,7 +46,7 @@ func identify(words []shelltext.Word) (call, bool) {
 		if !isLauncher {
 			return newCall(name, words[1:], maxRunners), name != "." && name != "/"
 		}
-		rest, ok := how.behind(words[1:])
+		rest, ok := how.program(words[1:])
 		if !ok {
 			return call{}, false
 		}
@@ -55,8 +55,8 @@ func identify(words []shelltext.Word) (call, bool) {
 	return call{}, false
 }
 
-// behind skips what is the launcher's own.
-func (l launcher) behind(words []shelltext.Word) ([]shelltext.Word, bool) {
+// program skips what is the launcher's own.
+func (l launcher) program(words []shelltext.Word) ([]shelltext.Word, bool) {
 	for len(words) > 0 {
 		word := words[0].Text
 		name, _, joined := strings.Cut(word, "=")

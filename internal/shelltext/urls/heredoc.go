@@ -2,9 +2,9 @@ package urls
 
 import "strings"
 
-// announce reads << and the word that ends a here-document, or passes over what is
+// announceHeredoc reads << and the word that ends a here-document, or passes over what is
 // no such thing.
-func (s *scanner) announce() {
+func (s *scanner) announceHeredoc() {
 	if !s.follows("<") || s.follows("<<") || s.top() == arith {
 		for s.pos < len(s.text) && s.text[s.pos] == '<' {
 			s.pos++
@@ -41,8 +41,8 @@ func (s *scanner) word() (string, bool) {
 	return word.String(), quoted
 }
 
-// begin opens the next document that was announced, at the start of a line.
-func (s *scanner) begin() {
+// beginHeredoc opens the next document that was announced, at the start of a line.
+func (s *scanner) beginHeredoc() {
 	if len(s.docs) == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func (s *scanner) line(place int) {
 			s.pop()
 			s.docs = s.docs[1:]
 			s.pos = s.eol
-			s.begin()
+			s.beginHeredoc()
 			return
 		}
 	}

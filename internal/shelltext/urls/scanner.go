@@ -143,11 +143,11 @@ func (s *scanner) inPlain(c byte) {
 			s.push(comment)
 		}
 	case '<':
-		s.announce()
+		s.announceHeredoc()
 		return
 	case '\n':
 		s.pos++
-		s.begin()
+		s.beginHeredoc()
 		return
 	}
 	s.pos++
