@@ -2,27 +2,27 @@ package minimize
 
 import "strings"
 
-// chosen are the filters of one call.
+// chosen holds the filters of one call.
 type chosen struct {
-	label    string // of its own filter: the program
+	label    string // label of the own filter: the program
 	own      own
 	pipeline *pipeline
-	skipped  bool // there is a pipeline, for other exits
+	skipped  bool // a pipeline exists, but for other exits
 }
 
-// own is a filter written in Go. It gives false if the output is not of the form that it
-// knows. It may take out lines and rewrite them; it gets no text that is empty.
+// own is a filter written in Go. It returns false for an output in an unknown form. It
+// may remove and rewrite lines; lines are never an empty text.
 type own func(lines []string, c run) ([]string, bool)
 
-// run is what an own filter knows of the command.
+// run is the command as an own filter sees it.
 type run struct {
 	call
 	exit int
 }
 
-// choose finds the filters of a program: its own, and with that the user's pipeline over it; else
-// a pipeline, the user's first. A program that only starts another one, as npx jest does,
-// has those of the other.
+// choose returns the filters of a program: its own filter followed by the user's
+// pipeline, else one pipeline, the user's first. A program that only starts another, as
+// npx jest does, has the other's filters.
 func choose(c call, exit int, user Filters) chosen {
 	if c.inner != nil {
 		if found := choose(*c.inner, exit, user); found.own != nil || found.pipeline != nil || found.skipped {
@@ -41,7 +41,7 @@ func choose(c call, exit int, user Filters) chosen {
 	return found
 }
 
-// apply runs the filters over an output.
+// apply runs the filters over an output and returns the text and its label.
 func (f chosen) apply(c call, output string, exit int) (string, string) {
 	lines, end := split(output)
 	var byOwn, byPipeline bool
@@ -73,8 +73,8 @@ func (f chosen) apply(c call, output string, exit int) (string, string) {
 	return text, f.label
 }
 
-// visible says something where nothing is left, if the command did what it should; an
-// output of a failure of which nothing is left is shown raw.
+// visible replaces an empty result by OK after a success. An empty result of a failure,
+// or of an empty output, is not ok.
 func visible(text, output string, exit int) (string, bool) {
 	if strings.TrimSpace(text) != "" {
 		return text, true
@@ -82,8 +82,7 @@ func visible(text, output string, exit int) (string, bool) {
 	return textOK, exit == 0 && strings.TrimSpace(output) != ""
 }
 
-// split gives the lines of a text, and what is behind the last one: a line break or
-// nothing.
+// split returns the lines of a text and the final line break, if any.
 func split(text string) ([]string, string) {
 	body, ended := strings.CutSuffix(text, "\n")
 	end := ""

@@ -13,22 +13,22 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// maxFilterBytes bounds a file of filters: it is written by hand.
+// maxFilterBytes bounds a file of filters, which is written by hand.
 const maxFilterBytes = 64 << 10
 
-// maxReplacement bounds what stands for what was found, in bytes: less than a line.
+// maxReplacement bounds a replacement, in bytes.
 const maxReplacement = 1000
 
 // filter is one table of a file of filters: [filters.NAME].
 type filter struct {
 	name string
 
-	Command    string    `toml:"match_command"`        // the whole name of the program
-	Subcommand string    `toml:"match_subcommand"`     // its whole subcommand; "" is any
-	Strip      []string  `toml:"strip_lines_matching"` // somewhere in the line
+	Command    string    `toml:"match_command"`        // whole name of the program
+	Subcommand string    `toml:"match_subcommand"`     // whole subcommand; "": any
+	Strip      []string  `toml:"strip_lines_matching"` // anywhere in the line
 	Replace    []replace `toml:"replace"`              // in each line, one after the other
-	MaxLines   int       `toml:"max_lines"`            // 0: all; the first and the last are kept
-	OnEmpty    string    `toml:"on_empty"`             // said where nothing is left of a success
+	MaxLines   int       `toml:"max_lines"`            // 0: all; the first and the last lines are kept
+	OnEmpty    string    `toml:"on_empty"`             // text for a success without any line left
 	OnlyOnExit any       `toml:"only_on_exit"`         // an exit status or several
 
 	exits []int64
@@ -39,13 +39,13 @@ type replace struct {
 	Replacement string `toml:"replacement"`
 }
 
-// Filters are pipelines by TOML: those for a subcommand first, in the order of their
-// names. The first that matches is used. ParseFilters makes them.
+// Filters holds pipelines defined in TOML, sorted by name, those with a subcommand
+// first. The first that matches applies. ParseFilters creates it.
 type Filters struct{ all []filter }
 
-// FilterError says why a file of filters cannot be used, and where that shows.
+// FilterError explains why a file of filters cannot be used.
 type FilterError struct {
-	Line, Column int // from 1; 0 where it has no place
+	Line, Column int // from 1; 0: unknown
 	Reason       string
 }
 
@@ -56,9 +56,9 @@ func (e *FilterError) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Reason)
 }
 
-// ParseFilters reads a user's file of filters, strictly: an unknown key is an error with
-// its line, and so is a pattern that is no regular expression (RE2) with the name of its
-// filter. The error is a *FilterError; nothing of such a file is used.
+// ParseFilters parses a user's file of filters strictly. An unknown key is an error
+// with its line; an invalid regular expression (RE2) is one with the name of its
+// filter. The error is a *FilterError; it rejects the whole file.
 func ParseFilters(text string) (Filters, error) {
 	if len(text) > maxFilterBytes {
 		return Filters{}, &FilterError{Reason: fmt.Sprintf(textTooLong, maxFilterBytes)}
@@ -84,7 +84,7 @@ func ParseFilters(text string) (Filters, error) {
 	return filters, nil
 }
 
-// general is 1 for a filter of all subcommands: it comes behind those of some.
+// general returns 1 for a filter of all subcommands, which sorts after those for some.
 func general(f filter) int {
 	if f.Subcommand == "" {
 		return 1
@@ -107,7 +107,7 @@ func placed(err error) error {
 	return &FilterError{Reason: strings.TrimPrefix(err.Error(), "toml: ")}
 }
 
-// check says what is wrong with a filter, and completes it.
+// check validates a filter and completes it.
 func (f *filter) check() error {
 	switch {
 	case f.Command == "":
@@ -127,7 +127,7 @@ func (f *filter) check() error {
 			return &FilterError{Reason: fmt.Sprintf(textBadPattern, f.name, pattern, err)}
 		}
 	}
-	for _, pattern := range []string{f.Command, f.Subcommand} { // as they will be used
+	for _, pattern := range []string{f.Command, f.Subcommand} { // in the form they are used
 		if _, err := regexp.Compile(all(pattern)); err != nil {
 			return &FilterError{Reason: fmt.Sprintf(textBadPattern, f.name, pattern, err)}
 		}
@@ -138,7 +138,7 @@ func (f *filter) check() error {
 	return f.readExits()
 }
 
-// readExits completes what a filter says of exits.
+// readExits sets exits from only_on_exit.
 func (f *filter) readExits() error {
 	switch exits := f.OnlyOnExit.(type) {
 	case nil:
@@ -158,8 +158,8 @@ func (f *filter) readExits() error {
 	return nil
 }
 
-// match is the first pipeline for a call and its exit; skipped says that there are some for
-// the call, and none for the exit.
+// match returns the first pipeline for a call and its exit. skipped means that
+// pipelines exist for the call, but not for the exit.
 func (f Filters) match(c call, exit int) (found *pipeline, skipped bool) {
 	for _, filter := range f.all {
 		if !whole(filter.Command, c.program) || filter.Subcommand != "" && !whole(filter.Subcommand, c.subcommand) {
@@ -174,20 +174,20 @@ func (f Filters) match(c call, exit int) (found *pipeline, skipped bool) {
 	return nil, skipped
 }
 
-// whole matches all of a text.
+// whole reports whether pattern matches all of text.
 func whole(pattern, text string) bool {
 	return regexp.MustCompile(all(pattern)).MatchString(text)
 }
 
 func all(pattern string) string { return `^(?:` + pattern + `)$` }
 
-// embedded are the built-in filters, in one file for each family of programs. They are read
-// when a command of the family has ended: so they cost nothing before.
+// embedded holds the built-in filters, one file for each family of programs. A file is
+// parsed only after a command of its family.
 //
 //go:embed filters/*.toml
 var embedded embed.FS
 
-// builtin are the filters for a program that troupe has, none for most.
+// builtin returns the built-in filters for a program, none for most.
 func builtin(program string) Filters {
 	if same, ok := sameFlags[program]; ok {
 		program = same
@@ -210,7 +210,7 @@ func builtin(program string) Filters {
 	return filters
 }
 
-// testBinary: what programs of googletest are called.
+// testBinary reports whether program has a usual name of a googletest binary.
 func testBinary(program string) bool {
 	for _, end := range []string{"_test", "_tests", "_unittest", "_unittests", "-test", "-tests"} {
 		if strings.HasSuffix(program, end) {
@@ -220,7 +220,7 @@ func testBinary(program string) bool {
 	return false
 }
 
-// families says which file has the filters of a program.
+// families maps programs to the file with their filters.
 var families = map[string]string{
 	"git": "git", "gt": "git", "gh": "git",
 	"npm": "js", "npx": "js", "pnpm": "js", "yarn": "js", "bun": "js", "tsc": "js", "eslint": "js", "biome": "js", "jest": "js", "vitest": "js", "playwright": "js",

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// lockFiles are written by programs and read by them.
+// lockFiles are written and read by programs.
 var lockFiles = []string{
 	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock", "go.sum",
 	"poetry.lock", "uv.lock", "Pipfile.lock", "Gemfile.lock", "composer.lock", "flake.lock", "packages.lock.json",
 }
 
-// diff takes the hashes out of a diff, and what has changed in lock files.
+// diff removes hashes and changes in lock files from a diff.
 func diff(lines []string, _ run) ([]string, bool) {
 	if !slices.ContainsFunc(lines, isDiffHead) {
 		return nil, false
@@ -64,11 +64,12 @@ func withoutLocks(lines []string) []string {
 
 var commitLine = regexp.MustCompile(`^commit ([0-9a-f]{12})[0-9a-f]*( \(.*\))?$`)
 
-// maxHead is how many lines of a commit's head are written in one: git log has two, and a file
-// that git shows may have any number of what looks like them.
+// maxHead bounds the lines of a commit's head that are joined. git log has two; a file
+// in git show may have many similar lines.
 const maxHead = 4
 
-// gitHistory writes the head of each commit in one line, and its diff as diff does.
+// gitHistory joins the head of each commit into one line, and filters its diff as diff
+// does.
 func gitHistory(lines []string, c run) ([]string, bool) {
 	if c.has("--graph") || !slices.ContainsFunc(lines, commitLine.MatchString) {
 		return diff(lines, c)

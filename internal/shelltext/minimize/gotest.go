@@ -14,18 +14,18 @@ var (
 	goNone   = regexp.MustCompile(`^\?   \t\S+\t\[no test files\]$`)
 )
 
-// goLine is a line, and the test that was running.
+// goLine is a line and the test that was running.
 type goLine struct{ text, test string }
 
-// goTest takes out the tests that passed and what they logged, and writes the packages that
-// passed in one line. What failed, was skipped, or never came to an end stays.
+// goTest removes passed tests and their logs, and joins passed packages into one line.
+// Failed, skipped and unfinished tests stay.
 func goTest(lines []string, _ run) ([]string, bool) {
 	var all []goLine
 	passed := map[string]bool{}
 	var packages []string
 	var current string
 	count, settled, known := 0, 0, false
-	settle := func() { // at the end of a package: the next one may have tests of the same names
+	settle := func() { // at the end of a package: the next may repeat names of tests
 		all = append(all[:settled], unpassed(all[settled:], passed)...)
 		settled, passed = len(all), map[string]bool{}
 	}
@@ -54,7 +54,7 @@ func goTest(lines []string, _ run) ([]string, bool) {
 			continue
 		}
 		if strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "panic: ") {
-			current = "" // no more of a test: of a package
+			current = "" // about a package, not a test
 			if strings.HasPrefix(line, "FAIL\t") {
 				settle()
 			}
@@ -78,7 +78,7 @@ func goTest(lines []string, _ run) ([]string, bool) {
 	return kept, true
 }
 
-// unpassed takes out the lines of tests that passed.
+// unpassed removes the lines of passed tests.
 func unpassed(lines []goLine, passed map[string]bool) []goLine {
 	return slices.DeleteFunc(lines, func(line goLine) bool { return line.test != "" && passed[line.test] })
 }

@@ -10,8 +10,7 @@ import (
 
 var longLine = regexp.MustCompile(`^([-dlcbps][-rwxsStT]{9}[.+@]?) +\d+ (\S+ +\S+) +(.*)$`)
 
-// longListing takes the numbers of links out of ls -l, and the owner where it is the same in
-// all lines.
+// longListing removes link counts from ls -l, and the owner if all lines have the same.
 func longListing(lines []string, c run) ([]string, bool) {
 	if !c.hasLetter("l") || c.hasLetter("o") || c.hasLetter("g") || c.hasLetter("G") || c.has("--no-group") {
 		return nil, false
@@ -42,11 +41,11 @@ func longListing(lines []string, c run) ([]string, bool) {
 	return kept, true
 }
 
-// otherForms are what makes find print something else than paths.
+// otherForms lists the arguments that make find print something else than paths.
 var otherForms = []string{"-printf", "-print0", "-ls", "-exec", "-execdir", "-ok", "-fprintf", "-fls", "-delete"}
 
-// paths writes the files of a directory in one line. The order of directories is that of
-// their first file.
+// paths writes the files of each directory in one line. Directories keep the order of
+// their first files.
 func paths(lines []string, c run) ([]string, bool) {
 	if c.has(otherForms...) {
 		return nil, false
@@ -77,14 +76,12 @@ func paths(lines []string, c run) ([]string, bool) {
 	return append(kept, others...), true
 }
 
-// maxMatch is how much of a line that was found is shown, in characters: what is longer is
-// no text that a person wrote.
+// maxMatch bounds a shown match, in characters. People write no longer lines.
 const maxMatch = 400
 
 var matchLine = regexp.MustCompile(`^([^\x00:]+):(\d+):(.*)$`)
 
-// matches writes the path of a file once above what was found in it, and cuts lines that are
-// very long.
+// matches writes the path of a file once, above its matches, and cuts very long lines.
 func matches(lines []string, c run) ([]string, bool) {
 	numbers := c.hasLetter("n") || c.has("--line-number")
 	var kept []string
@@ -113,7 +110,7 @@ func matches(lines []string, c run) ([]string, bool) {
 	return kept, !slices.Equal(kept, lines)
 }
 
-// matched takes a line of path:number:text apart.
+// matched parses a line of the form path:number:text.
 func matched(line string) (name, text string, ok bool) {
 	found := matchLine.FindStringSubmatch(line)
 	if found == nil {

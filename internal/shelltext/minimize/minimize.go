@@ -1,6 +1,3 @@
-// Package minimize takes out of an output what nobody reads: progress, tests that
-// passed, hints. It is pure, and it fails towards the raw output: what it is not
-// sure of stays as it is. Nothing is lost by it, since the log has every byte.
 package minimize
 
 import (
@@ -10,70 +7,68 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultMaxCapture is the longest output that is minimized, in bytes, unless a
-// setting says otherwise.
+// DefaultMaxCapture bounds an output that is minimised, in bytes, unless a setting
+// does.
 const DefaultMaxCapture = 4 << 20
 
-// maxLines is the most lines that are looked at: so much is no output that a person or a model
-// reads, and each line costs.
+// maxLines bounds an output that is minimised. Longer outputs are not read, and each
+// line has a cost.
 const maxLines = 100_000
 
-// minChars is the shortest output that is touched, in characters: less than that is read
-// faster than it is wondered at.
+// minChars is the length below which an output is not minimised, in characters.
 const minChars = 1000
 
-// Settings are those of shellMinimizer. The zero value minimizes nothing;
-// Defaults is what holds without settings.
+// Settings are the settings of shellMinimizer. The zero value minimises
+// nothing; see Defaults.
 type Settings struct {
 	Enabled         bool
-	Only, Except    []string // names of programs; an empty Only is all of them
-	MaxCaptureBytes int      // 0 is DefaultMaxCapture; more than 100,000 lines pass through, too
-	Filters         Filters  // the user's, from settingsPath: they come before the built-in ones
+	Only, Except    []string // program names; empty Only: all
+	MaxCaptureBytes int      // 0: DefaultMaxCapture; maxLines also applies
+	Filters         Filters  // the user's, from settingsPath; they precede the built-in ones
 }
 
-// Defaults are the settings where nobody has said anything.
+// Defaults returns the settings that apply by default.
 func Defaults() Settings { return Settings{Enabled: true, MaxCaptureBytes: DefaultMaxCapture} }
 
-// Info says what was done to an output, for whoever counts or keeps it.
+// Info describes what was done to an output.
 type Info struct {
-	Label       string // of the filter, or why there was none
-	Changed     bool   // the text is not the output; only then there is a raw one to keep
+	Label       string // of the filter, or why none applied
+	Changed     bool   // the text differs from the output: keep the raw one
 	InputBytes  int
 	OutputBytes int
-	Fault       string // a filter panicked over this: a defect of ours
+	Fault       string // panic of a filter: a defect in troupe
 }
 
-// The labels of outputs that were rewritten, other than the name of the program, whose own
-// filter did it.
+// Labels of rewritten outputs. An own filter's label is the name of the program.
 const (
-	Pipeline        = "pipeline"         // lines were taken out as TOML says
+	Pipeline        = "pipeline"         // filters from TOML
 	PipelineBuiltin = "pipeline+builtin" // both
 )
 
-// The labels of outputs that were passed through.
+// Labels of unchanged outputs.
 const (
 	TooLarge    = "too-large"
 	TooShort    = "too-short"
 	Piped       = "piped"
 	Compound    = "compound"
 	ParseError  = "parse-error"
-	Unknown     = "unknown"       // only the shell can tell which program it is
+	Unknown     = "unknown"       // program known only to the shell
 	Disabled    = "disabled"      // by a setting
-	ExitSkip    = "exit-skip"     // the filters are for other exits
-	Noop        = "pipeline-noop" // there was nothing to take out
-	Unsupported = "unsupported"   // no filter for this program or subcommand, or for this form of output
+	ExitSkip    = "exit-skip"     // filters are for other exits
+	Noop        = "pipeline-noop" // nothing to remove
+	Unsupported = "unsupported"   // no filter for this program, subcommand or form of output
 )
 
-// Minimize gives what is shown of the output of a command that has ended with exit.
-// Chains (a && b, a; b) stay as they are: what belongs to which part is not known
-// of their output. A failed command never becomes a bare OK.
+// Minimize returns the text to show for the output of a command that ended with exit.
+// Outputs of chains (a && b, a; b) stay unchanged, since their parts cannot be separated.
+// A failed command never becomes a bare OK.
 func Minimize(command, output string, exit int, settings Settings) (string, Info) {
 	text, label, fault := attempt(command, output, exit, settings)
 	info := Info{Label: label, Changed: text != output, InputBytes: len(output), OutputBytes: len(text), Fault: fault}
 	return text, info
 }
 
-// attempt is Minimize, and the raw output if anything panics.
+// attempt does the same as Minimize, and returns the raw output after a panic.
 func attempt(command, output string, exit int, settings Settings) (text, label, fault string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -118,13 +113,14 @@ func decide(command, output string, exit int, settings Settings) (string, string
 	return found.apply(call, output, exit)
 }
 
-// allows reports whether the settings leave a program to us.
+// allows reports whether the settings include a program.
 func (s Settings) allows(program string) bool {
 	is := func(name string) bool { return strings.EqualFold(name, program) }
 	return !slices.ContainsFunc(s.Except, is) && (len(s.Only) == 0 || slices.ContainsFunc(s.Only, is))
 }
 
-// short counts characters only where bytes do not tell already.
+// short reports whether output is below minChars. It counts characters only if bytes do
+// not decide.
 func short(output string) bool {
 	return len(output) < minChars || len(output) < minChars*utf8.UTFMax && utf8.RuneCountInString(output) < minChars
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// owns are the filters written in Go, by program and subcommand; the subcommand "" is
-// each.
+// owns maps programs and subcommands to filters written in Go; the subcommand "" stands
+// for all others.
 var owns = map[string]map[string]own{
 	"git":     {"diff": diff, "show": gitHistory, "log": gitHistory},
 	"yadm":    {"diff": diff, "show": gitHistory, "log": gitHistory},
@@ -39,7 +39,7 @@ func (c call) has(args ...string) bool {
 	return slices.ContainsFunc(c.args, func(arg string) bool { return slices.Contains(args, arg) })
 }
 
-// hasLetter reports whether a call has a flag of one letter, also among others: -la has l.
+// hasLetter reports whether a call has a one-letter flag, alone or combined: -la has l.
 func (c call) hasLetter(letter string) bool {
 	return slices.ContainsFunc(c.args, func(arg string) bool {
 		return strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, letter)

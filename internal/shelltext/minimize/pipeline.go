@@ -8,22 +8,22 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// pipeline is a filter that is ready to run.
+// pipeline is a compiled filter.
 type pipeline struct {
-	strip   *regexp.Regexp // nil: nothing
+	strip   *regexp.Regexp // nil: none
 	replace []replacing
 	max     int
 	empty   string
 
 	patterns []string
-	bounded  bool // it is a user's: nobody knows what it costs
+	bounded  bool // a user's pipeline, of unknown cost
 }
 
-// maxWork bounds what a user's pipeline costs, in bytes of an output times instructions of
-// its patterns: some seconds at worst, and much less of any that looks for noise.
+// maxWork bounds a user's pipeline: bytes of output times instructions of its patterns.
+// That is some seconds at worst.
 const maxWork = 1_000_000_000
 
-// tooMuch says that a text is longer than a pipeline may look at.
+// tooMuch reports whether a text is too long for a pipeline.
 func (p *pipeline) tooMuch(text string) bool {
 	if !p.bounded {
 		return false
@@ -53,7 +53,7 @@ func (f filter) compile() *pipeline {
 	return p
 }
 
-// anyOf is one pattern for several: a line is looked at once.
+// anyOf joins patterns, so that each line is searched once.
 func anyOf(patterns []string) string {
 	var all []string
 	for _, pattern := range patterns {
@@ -62,9 +62,9 @@ func anyOf(patterns []string) string {
 	return strings.Join(all, "|")
 }
 
-// apply takes out lines, rewrites the others, and keeps so many. Where a success has nothing
-// left it says what the filter says of that. A text that becomes longer, or that would take too
-// long, comes back as it is.
+// apply removes and rewrites lines, then caps their number. A success without any line
+// left becomes the filter's on_empty. A text that would grow too much, or take too
+// long, is returned unchanged.
 func (p *pipeline) apply(text string, exit int) string {
 	if p.tooMuch(text) {
 		return text
@@ -75,7 +75,7 @@ func (p *pipeline) apply(text string, exit int) string {
 	var last, becomes string
 	var stays bool
 	for i, line := range lines {
-		if i == 0 || line != last { // equal lines often come together
+		if i == 0 || line != last { // equal lines often follow each other
 			last = line
 			becomes, stays = p.line(line)
 		}
@@ -96,13 +96,14 @@ func (p *pipeline) apply(text string, exit int) string {
 	return join(capped(kept, p.max), end)
 }
 
-// maxGrowth is how many times as long as the text its lines may become before some are left out.
+// maxGrowth bounds the rewritten lines, as a multiple of the text, before some are left
+// out.
 const maxGrowth = 2
 
-// maxLine is the longest line that is looked at, in bytes: noise is shorter.
+// maxLine bounds a line that is examined, in bytes.
 const maxLine = 2000
 
-// line is what becomes of one line, and whether it stays at all.
+// line returns the rewritten line, and whether it stays.
 func (p *pipeline) line(line string) (string, bool) {
 	if len(line) > maxLine {
 		return line, true
@@ -116,15 +117,15 @@ func (p *pipeline) line(line string) (string, bool) {
 	}
 	for _, r := range p.replace {
 		if bare = r.pattern.ReplaceAllString(bare, r.with); len(bare) > maxGrowth*maxLine {
-			return line, true // one after the other, replacements could double it each time
+			return line, true // replacements could double it each time
 		}
 	}
 	return bare + line[len(strings.TrimSuffix(line, "\r")):], true
 }
 
-// capped keeps the first and the last lines, more of the last: there is what it came to.
+// capped keeps the first and the last lines, more of the last, which hold the result.
 func capped(lines []string, most int) []string {
-	if most <= 0 || len(lines) <= most+1 { // the note is a line, too
+	if most <= 0 || len(lines) <= most+1 { // the note is a line too
 		return lines
 	}
 	head := most * 2 / 5

@@ -8,22 +8,22 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// call is which program a command runs.
+// call is the program that a command runs.
 type call struct {
-	program    string // its base name in lower case
-	subcommand string // in lower case; "" if it has none, or only the shell can tell
+	program    string // base name in lower case
+	subcommand string // lower case; "": none, or known only to the shell
 	args       []string
-	inner      *call // what the program itself starts, as npx jest does
+	inner      *call // call that the program itself makes, as npx jest does
 }
 
-// launcher says how to find the program behind another one: what flags stand alone, and
-// which have a value behind them. A flag that is neither makes it unknown.
+// launcher describes how to find the program that another one starts. flags stand
+// alone, valued take a value. Any other flag makes the program unknown.
 type launcher struct {
 	flags, valued []string
-	assigns       bool // NAME=value may stand before the program
+	assigns       bool // NAME=value may precede the program
 }
 
-// launchers are the programs that only start another one.
+// launchers maps the programs that only start another one.
 var launchers = map[string]launcher{
 	"env":     {flags: []string{"-i", "-", "--ignore-environment", "-v", "--debug"}, valued: []string{"-u", "--unset", "-C", "--chdir"}, assigns: true},
 	"sudo":    {flags: []string{"-E", "-H", "-n", "-S", "-k", "-K", "-b", "-A", "-P", "--preserve-env", "--non-interactive", "--set-home"}, valued: []string{"-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "--close-from", "-T", "--command-timeout", "-D", "--chdir"}, assigns: true},
@@ -34,8 +34,7 @@ var launchers = map[string]launcher{
 	"time":    {flags: []string{"-p", "--portability", "-v", "--verbose", "-a", "--append", "-q", "--quiet"}, valued: []string{"-f", "--format", "-o", "--output"}},
 }
 
-// identify finds the program of a command, and its subcommand behind the flags that
-// the program has for all of them.
+// identify returns the program of a command, and its subcommand after global flags.
 func identify(words []shelltext.Word) (call, bool) {
 	for len(words) > 0 {
 		if !words[0].Literal {
@@ -55,7 +54,7 @@ func identify(words []shelltext.Word) (call, bool) {
 	return call{}, false
 }
 
-// program skips what is the launcher's own.
+// program returns the words after the launcher's own arguments.
 func (l launcher) program(words []shelltext.Word) ([]shelltext.Word, bool) {
 	for len(words) > 0 {
 		word := words[0].Text
@@ -85,15 +84,14 @@ func (l launcher) program(words []shelltext.Word) ([]shelltext.Word, bool) {
 	return nil, false
 }
 
-// shellName: what a variable may be called.
+// shellName reports whether s is a valid variable name.
 func shellName(s string) bool {
 	return s != "" && (s[0] < '0' || s[0] > '9') && strings.IndexFunc(s, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) < 0
 }
 
-// maxRunners is how many programs in a row are looked behind: npx in uv run is one that people
-// write.
+// maxRunners bounds runners within runners, such as npx in uv run.
 const maxRunners = 4
 
 func newCall(program string, words []shelltext.Word, runners int) call {
@@ -114,14 +112,14 @@ func newCall(program string, words []shelltext.Word, runners int) call {
 	return c
 }
 
-// runners are the programs that start others, and the subcommands with which they do; ""
-// is each.
+// runners maps programs that start others to the subcommands that do; "" stands for
+// all.
 var runners = map[string][]string{
 	"npx": {""}, "bunx": {""}, "uvx": {""}, "pnpm": {"exec", "dlx"}, "yarn": {""}, "bun": {"x"}, "npm": {"exec", "x"},
 	"uv": {"run"}, "poetry": {"run"}, "bundle": {"exec"}, "python": {""}, "python3": {""}, "rails": {"exec"},
 }
 
-// started is the call within a call of a runner.
+// started returns the call within a call of a runner.
 func started(c call, words []shelltext.Word, at, runnersLeft int) (call, bool) {
 	with, ok := runners[c.program]
 	if !ok {
@@ -141,7 +139,7 @@ func started(c call, words []shelltext.Word, at, runnersLeft int) (call, bool) {
 	if version := strings.LastIndexByte(name, '@'); version > 0 { // jest@29
 		name = name[:version]
 	}
-	if runners[name] != nil && name == c.program { // no runner within itself, again and again
+	if runners[name] != nil && name == c.program { // a runner within itself
 		return call{}, false
 	}
 	return newCall(name, words[at+1:], runnersLeft), true

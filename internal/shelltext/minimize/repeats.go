@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// again is from how many equal lines on they are counted and not shown.
+// again is the number of equal lines from which they are counted instead of shown.
 const again = 4
 
-// repeats says once what is said again and again.
+// repeats replaces repeated lines by one and a count.
 func repeats(lines []string, _ run) ([]string, bool) {
 	return fold(lines, func(line string) string { return line }, textAgain)
 }
 
-// bytesAgain does so where lines begin with an address.
+// bytesAgain does the same for lines that begin with an address.
 func bytesAgain(lines []string, _ run) ([]string, bool) {
 	return fold(lines, func(line string) string {
 		_, data, _ := strings.Cut(line, " ")
@@ -21,8 +21,8 @@ func bytesAgain(lines []string, _ run) ([]string, bool) {
 	}, textSame)
 }
 
-// fold keeps the first of equal lines, and a note of how many follow. It knows any form of
-// output, and says so only if there was something to fold.
+// fold keeps the first of at least again equal lines and a note with the count of the
+// others. It returns false if nothing was folded.
 func fold(lines []string, of func(string) string, note string) ([]string, bool) {
 	var kept []string
 	folded := false

@@ -6,8 +6,8 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// simple gives the words of a command that is one simple command, and otherwise the label
-// that says what it is.
+// simple returns the words of a single simple command, or else the label for its form
+//
 func simple(command string) ([]shelltext.Word, string) {
 	script, err := shelltext.Parse(command)
 	if err != nil {
@@ -38,7 +38,7 @@ func simple(command string) ([]shelltext.Word, string) {
 	return nil, Unknown // assignments alone
 }
 
-// alone: its output and its exit are those of the command.
+// alone reports whether output and exit of a statement are those of its command.
 func alone(stmt *syntax.Stmt) bool {
 	return !stmt.Background && !stmt.Coprocess && !stmt.Negated && !stmt.Disown
 }

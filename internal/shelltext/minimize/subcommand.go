@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// valued are the flags before a subcommand that have a value behind them, by
-// program. All other words that begin with - or + are flags that stand alone.
+// valued maps programs to the flags before a subcommand that take a separate value. All
+// other words that begin with - or + are flags without one.
 var valued = map[string][]string{
 	"git":            {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"},
 	"gt":             {"--cwd", "--repo", "--config"},
@@ -38,13 +38,13 @@ var valued = map[string][]string{
 	"biome":          {"--config-path", "--colors"},
 }
 
-// sameFlags are programs that have the flags, and the filters, of another one.
+// sameFlags maps programs to another one with the same flags and filters.
 var sameFlags = map[string]string{
 	"yadm": "git", "pip3": "pip", "python3": "python", "uvx": "uv", "bunx": "npx",
 	"gradlew": "gradle", "mvnw": "mvn",
 }
 
-// subcommandAt is the place of the subcommand in the arguments, -1 if there is none.
+// subcommandAt returns the index of the subcommand in args, -1 if there is none.
 func subcommandAt(program string, args []string) int {
 	if same, ok := sameFlags[program]; ok {
 		program = same
@@ -58,7 +58,7 @@ func subcommandAt(program string, args []string) int {
 			}
 			return -1
 		case program == "python" && arg == "-c":
-			return -1 // the rest is the text's
+			return -1 // the rest is the script's
 		case slices.Contains(flags, arg):
 			i++
 		case strings.HasPrefix(arg, "-") || program == "cargo" && strings.HasPrefix(arg, "+"):

@@ -1,6 +1,6 @@
 package minimize
 
-// What is put into an output in the place of what was taken out.
+// Texts that replace what was removed from an output.
 const (
 	textOK      = "OK\n"
 	textCut     = "[%d lines left out]"
@@ -13,12 +13,12 @@ const (
 	textEntries = "%s/: %s"
 )
 
-// What is said of a file of filters that cannot be used.
+// Errors of a file of filters.
 const (
 	textTooLong        = "the filters are over %d bytes long"
 	textUnknownKey     = "unknown key %s"
 	textNoCommand      = "filter %s has no match_command"
-	textBadPattern     = "filter %s: %s is no regular expression: %s"
+	textBadPattern     = "filter %s: invalid regular expression %s: %s"
 	textBadExit        = "filter %s: only_on_exit is an exit status or a list of them"
 	textBadReplacement = "filter %s: a replacement is over %d bytes long"
 	textBadMaxLines    = "filter %s: max_lines is negative"

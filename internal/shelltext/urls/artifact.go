@@ -14,13 +14,13 @@ import (
 // Artifacts is the Router of artifact:// (R-045).
 type Artifacts struct {
 	Files shelltext.Files
-	Dirs  []string // those of the active sessions; the first that has an id wins
+	Dirs  []string // of the active sessions; the first with the id wins
 }
 
-// Scheme is that of artifacts.
+// Scheme returns Artifact.
 func (a Artifacts) Scheme() string { return Artifact }
 
-// Resolve gives the file whose name begins with the id and a dot.
+// Resolve returns the file whose name begins with the id and a dot.
 func (a Artifacts) Resolve(u URL, _ Use) (Resource, error) {
 	switch {
 	case u.Rest == "":
@@ -59,7 +59,7 @@ func decimal(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// sorted puts decimal numbers of any length in their order, each once.
+// sorted sorts decimal numbers of any length and removes repeats.
 func sorted(ids []string) []string {
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))

@@ -12,8 +12,8 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// decode takes the percent-encoding off. No name of a file has a zero byte, and what
-// is encoded is UTF-8.
+// decode resolves percent-encoding. The result has no NUL byte; encoded bytes must form
+// UTF-8.
 func decode(text string) (string, error) {
 	if !strings.Contains(text, "%") && strings.IndexByte(text, 0) < 0 {
 		return text, nil
@@ -43,8 +43,8 @@ func decode(text string) (string, error) {
 	return "", errors.New(causeEncoding)
 }
 
-// below is the path of a file below root, which must be there even behind symbolic
-// links. What does not exist yet is where it would be.
+// below returns the path of a file below root. Symbolic links must not lead out of root
+// . The file need not exist.
 func below(files shelltext.Files, root, name string) (string, error) {
 	target := path.Join(root, name)
 	escapes := fmt.Errorf(causeEscapes, root)
@@ -65,7 +65,7 @@ func below(files shelltext.Files, root, name string) (string, error) {
 	return target, nil
 }
 
-// strict refuses what a name below a root needs never have.
+// strict rejects absolute names and names with "..".
 func strict(name string) error {
 	switch {
 	case path.IsAbs(name):

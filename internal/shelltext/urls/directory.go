@@ -9,43 +9,42 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// Directory is the Router of a scheme whose resources are the files of some
-// directories: agent, plan, memory and rule.
+// Directory is the Router of a scheme whose resources are files in directories: agent,
+// plan, memory and rule.
 type Directory struct {
 	Files shelltext.Files
-	Of    string   // the scheme
+	Of    string   // scheme
 	Roots []string // the first that has the file wins
 
-	Suffixes []string // put behind a name under which there is no file, as .md
-	Index    string   // the file that the URL without a name means; "": none
-	Prefix   string   // what every name begins with, as root of memory://root/x; it is no directory
+	Suffixes []string // tried after a name without a file, such as .md
+	Index    string   // file of the URL without a name; "": none
+	Prefix   string   // leading part of every name, such as root in memory://root/x; not a directory
 }
 
-// Agents, Plans, Memories and Rules are the directories of a session as omp lays them
-// out.
+// Agents returns the Router of agent://, with markdown files as omp stores them.
 func Agents(files shelltext.Files, roots ...string) Directory {
 	return Directory{Files: files, Of: Agent, Roots: roots, Suffixes: []string{".md"}}
 }
 
-// Plans has markdown files.
+// Plans returns the Router of plan://, with markdown files.
 func Plans(files shelltext.Files, roots ...string) Directory {
 	return Directory{Files: files, Of: Plan, Roots: roots, Suffixes: []string{".md"}}
 }
 
-// Memories has memory://root, the summary, and files below it.
+// Memories returns the Router of memory://root, the summary and the files below it.
 func Memories(files shelltext.Files, roots ...string) Directory {
 	return Directory{Files: files, Of: Memory, Roots: roots, Prefix: "root", Index: "memory_summary.md"}
 }
 
-// Rules has markdown files, some for cursor.
+// Rules returns the Router of rule://, with markdown files, some for cursor.
 func Rules(files shelltext.Files, roots ...string) Directory {
 	return Directory{Files: files, Of: Rule, Roots: roots, Suffixes: []string{".md", ".mdc"}}
 }
 
-// Scheme is the one that it was made for.
+// Scheme returns Of.
 func (d Directory) Scheme() string { return d.Of }
 
-// Resolve gives the first file that there is. As the directory of a call it may be a
+// Resolve returns the first file that exists. In the directory of a call it may be a
 // directory.
 func (d Directory) Resolve(u URL, use Use) (Resource, error) {
 	name, err := d.name(u)
@@ -70,7 +69,7 @@ func (d Directory) Resolve(u URL, use Use) (Resource, error) {
 	return Resource{}, errors.New(causeNotFound)
 }
 
-// name is that of the file below a root.
+// name returns the name of the file below a root.
 func (d Directory) name(u URL) (string, error) {
 	name, err := decode(u.Rest)
 	if err != nil {

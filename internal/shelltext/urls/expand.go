@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Call is what a call says that may name internal URLs.
+// Call holds the parts of a call that may contain internal URLs.
 type Call struct {
 	Command string
 	Env     map[string]string
 	Cwd     string
 }
 
-// maxURLs bounds what one call costs: the file system is asked about each of them.
+// maxURLs bounds the URLs of one call, since each causes file system requests.
 const maxURLs = 1000
 
-// Expand puts paths in the place of the URLs of a call: quoted for the shell in the
-// command, as they are in the environment and in the directory. Other schemes stay
-// as they are, and so does all of a call without a URL, and a text of over 512 KiB. What is made for a command
-// (parents of local:// files) is made when every URL has its path.
+// Expand replaces the URLs of a call by paths: quoted for the shell in the command,
+// unquoted in the environment and in the directory. Other schemes stay
+// unchanged, and so does a text above 512 KiB. Parents of local:// files are created
+// after all URLs have a path.
 //
-// An error is an *Error: then nothing was made, unless making it is what failed.
+// An error is an *Error. Nothing was created then, unless creating is what failed.
 func Expand(call Call, routers ...Router) (Call, error) {
 	e := expansion{routers: routers, known: map[asked]string{}}
 	command, err := e.command(call.Command)
@@ -44,7 +44,7 @@ func Expand(call Call, routers ...Router) (Call, error) {
 	return Call{command, env, cwd}, nil
 }
 
-// asked is a URL that has been resolved: once for each way to use it.
+// asked is the key of a resolved URL: its result depends on the use.
 type asked struct {
 	url string
 	use Use
@@ -71,10 +71,10 @@ func (e *expansion) raw(text string, use Use) (string, error) {
 	return e.expand(finder{text: text}, use, func(_ token, path string) string { return path })
 }
 
-// env gives a new map where a value changes, the old one otherwise.
+// env returns a new map if a value changes, otherwise old.
 func (e *expansion) env(old map[string]string) (map[string]string, error) {
 	var env map[string]string
-	for _, name := range slices.Sorted(maps.Keys(old)) { // always the same error first
+	for _, name := range slices.Sorted(maps.Keys(old)) { // a stable order of errors
 		value, err := e.raw(old[name], InEnv)
 		if err != nil {
 			return nil, err
@@ -93,8 +93,8 @@ func (e *expansion) env(old map[string]string) (map[string]string, error) {
 	return env, nil
 }
 
-// expand replaces the tokens of one text. They are resolved from right to left: so is the
-// error that is told.
+// expand replaces the URLs of one text. It resolves them from right to left, so the
+// last error is reported.
 func (e *expansion) expand(f finder, use Use, write func(token, string) string) (string, error) {
 	var tokens []token
 	for t, ok := f.next(); ok; t, ok = f.next() {

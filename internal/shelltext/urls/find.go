@@ -2,37 +2,36 @@ package urls
 
 import "strings"
 
-// token is a URL as it stands in a text.
+// token is a URL in a text.
 type token struct {
-	start, end int // with its quotes
+	start, end int // byte range, with its quotes
 	url        string
 	quoted     bool // in quotes of its own
-	around     kind // of a command: what the shell takes it for
+	around     kind // shell context in a command
 }
 
-// stop is what no token has in it: whitespace, quotes, ), backtick and backslash.
+// stop lists the bytes that end a token.
 const stop = " \t\n\v\f\r'\")`\\"
 
-// operators are what ends an unquoted word of a command besides.
+// operators lists the bytes that also end an unquoted word of a command.
 const operators = ";&|<>"
 
 // finder finds the tokens of a text, from left to right (R-040).
 type finder struct {
 	text string
 	from int
-	scan *scanner // nil where no shell reads the text
+	scan *scanner // nil if no shell reads the text
 }
 
-// maxText is the length of the longest text in which URLs are looked for: a longer one is
-// no call of a model's, and stays as it is.
+// maxText bounds a text that is searched, in bytes. No model writes a longer call.
 const maxText = 512 << 10
 
-// worthwhile is false of most texts: they cost nothing more.
+// worthwhile reports whether a text may contain a URL. It rejects most texts cheaply.
 func worthwhile(text string) bool {
 	return len(text) <= maxText && (strings.Contains(text, "://") || strings.Contains(text, "local:/"))
 }
 
-// next is the next token, if there is one.
+// next returns the next token, if any.
 func (f *finder) next() (token, bool) {
 	for {
 		at := strings.Index(f.text[f.from:], ":/")
@@ -48,8 +47,7 @@ func (f *finder) next() (token, bool) {
 	}
 }
 
-// token reads the token whose scheme ends at the colon: scheme:// and something, or
-// local:/ and something.
+// token reads the token whose scheme ends at the colon: scheme://x or local:/x.
 func (f *finder) token(colon int) (token, bool) {
 	scheme, begin := f.scheme(colon)
 	if scheme == "" {
@@ -80,7 +78,7 @@ func (f *finder) token(colon int) (token, bool) {
 	return t, true
 }
 
-// scheme is the one that ends at the colon, and where it begins.
+// scheme returns the scheme that ends at the colon, and its start.
 func (f *finder) scheme(colon int) (string, int) {
 	for _, scheme := range schemes {
 		if begin := colon - len(scheme); begin >= f.from && f.text[begin:colon] == scheme {
@@ -90,8 +88,8 @@ func (f *finder) scheme(colon int) (string, int) {
 	return "", 0
 }
 
-// end is where a token ends that is read from body on. An unquoted word of a command ends
-// where an operator begins: it must not be quoted with the path.
+// end returns where a token ends whose body begins at body. An unquoted word of a
+// command ends at an operator, which must not be quoted with the path.
 func (f *finder) end(t token, body int) int {
 	inWord := f.scan != nil && t.around == plain
 	for ; body < len(f.text); body++ {
@@ -102,8 +100,8 @@ func (f *finder) end(t token, body int) int {
 	return body
 }
 
-// another reports whether a scheme is the end of another one's name, as in
-// myskill://x. An option that a URL is glued to, as in -Ilocal://x, is no name.
+// another reports whether a scheme is the end of a longer name, as in myskill://x. An
+// option directly before a URL, as in -Ilocal://x, is not a name.
 func (f *finder) another(begin int) bool {
 	first := begin
 	for first > f.from && inName(f.text[first-1]) {
@@ -123,12 +121,12 @@ func (f *finder) free(begin int) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// inName: what a scheme is made of, and the word characters.
+// inName reports whether c can be part of a scheme or a word.
 func inName(c byte) bool {
 	return isLetter(c) || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == '+'
 }
 
-// inQuotes reports whether a token is all that two matching quotes enclose.
+// inQuotes reports whether two matching quotes enclose exactly this token.
 func (f *finder) inQuotes(t token) bool {
 	if t.start <= f.from || t.end == len(f.text) {
 		return false
@@ -140,8 +138,8 @@ func (f *finder) inQuotes(t token) bool {
 	if f.scan == nil {
 		return true
 	}
-	if t.start >= 2 && f.text[t.start-2] == '$' { // $'…' and $"…" are quotes of another kind
+	if t.start >= 2 && f.text[t.start-2] == '$' { // $'…' and $"…" are other kinds of quotes
 		return false
 	}
-	return t.around != plain // else the quote closes what is before it
+	return t.around != plain // otherwise the quote closes earlier text
 }

@@ -2,8 +2,8 @@ package urls
 
 import "strings"
 
-// announceHeredoc reads << and the word that ends a here-document, or passes over what is
-// no such thing.
+// announceHeredoc reads << and the word that ends a here-document, or skips other
+// operators with <.
 func (s *scanner) announceHeredoc() {
 	if !s.follows("<") || s.follows("<<") || s.top() == arith {
 		for s.pos < len(s.text) && s.text[s.pos] == '<' {
@@ -41,7 +41,7 @@ func (s *scanner) word() (string, bool) {
 	return word.String(), quoted
 }
 
-// beginHeredoc opens the next document that was announced, at the start of a line.
+// beginHeredoc opens the next announced document at the start of a line.
 func (s *scanner) beginHeredoc() {
 	if len(s.docs) == 0 {
 		return
@@ -53,9 +53,9 @@ func (s *scanner) beginHeredoc() {
 	}
 }
 
-// line passes over one line of a document, or the part of it before place.
+// line skips one line of a document, or its part before place.
 func (s *scanner) line(place int) {
-	if s.eol <= s.pos { // once for each line: many tokens may stand in it
+	if s.eol <= s.pos { // once per line, which may have many tokens
 		s.eol = len(s.text)
 		if i := strings.IndexByte(s.text[s.pos:], '\n'); i >= 0 {
 			s.eol = s.pos + i + 1
@@ -77,7 +77,7 @@ func (s *scanner) line(place int) {
 	s.pos = min(s.eol, max(place, s.pos+1))
 }
 
-// quote writes a path so that the shell sees it as it is, where the token stood.
+// quote writes a path so that the shell reads it literally in the token's place.
 func quote(t token, path string) string {
 	if t.quoted || t.around == plain {
 		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

@@ -16,12 +16,11 @@ import (
 // session share.
 type LocalFiles struct {
 	Files shelltext.Files
-	Root  string // LocalRoot gives it
+	Root  string // from LocalRoot
 }
 
-// LocalRoot is where the files of local:// are: in the directory of the session's
-// artifacts, or, if that is "", in one that is named for the session below the runtime
-// directory.
+// LocalRoot returns the directory of local:// files. It is in the session's artifact
+// directory, or else in a directory named for the session below runtime.
 func LocalRoot(artifacts, runtime, session string) string {
 	if artifacts != "" {
 		return path.Join(artifacts, "local")
@@ -32,17 +31,17 @@ func LocalRoot(artifacts, runtime, session string) string {
 		}
 		return '_'
 	}, session)
-	if strings.Trim(safe, ".") == "" { // no name of a directory of its own
+	if strings.Trim(safe, ".") == "" { // not a valid directory name
 		safe = strings.ReplaceAll(cmp.Or(safe, "_"), ".", "_")
 	}
 	return path.Join(runtime, "sessions", safe, "local")
 }
 
-// Scheme is that of local files.
+// Scheme returns Local.
 func (l LocalFiles) Scheme() string { return Local }
 
-// Resolve gives the path of a file, which need not exist, unless it is to be read. All of
-// them, local://, are the directory; to be read, their list.
+// Resolve returns the path of a file, which must exist only if use is ToRead. local://
+// alone is the directory, or with ToRead a list of its files.
 func (l LocalFiles) Resolve(u URL, use Use) (Resource, error) {
 	name, err := decode(strings.TrimPrefix(u.Rest, "/"))
 	if err != nil {
@@ -72,7 +71,7 @@ func (l LocalFiles) Resolve(u URL, use Use) (Resource, error) {
 	return Resource{Path: full}, nil
 }
 
-// Make makes the directory that a file is to be in.
+// Make creates the parent directory of a file.
 func (l LocalFiles) Make(r Resource) error {
 	parent := ""
 	if root := path.Clean(l.Root); r.Path != root {
@@ -84,11 +83,10 @@ func (l LocalFiles) Make(r Resource) error {
 	return nil
 }
 
-// maxListed bounds a listing, in files and in directories: a reader of more has lost sight of
-// them.
+// maxListed bounds a listing, in files and in directories.
 const maxListed = 1000
 
-// list names the files in markdown. Links are not followed.
+// list returns a markdown list of the files. It does not follow links.
 func (l LocalFiles) list() (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, listHead, l.Root)
@@ -97,7 +95,7 @@ func (l LocalFiles) list() (string, error) {
 		dir := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		entries, err := l.Files.ReadDir(path.Join(l.Root, dir))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be gone by now
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been removed meanwhile
 			return "", fmt.Errorf(causeListing, err)
 		}
 		deeper := len(todo)
@@ -122,7 +120,7 @@ func (l LocalFiles) list() (string, error) {
 	return out.String(), nil
 }
 
-// encode writes a name so that it is found again as one token.
+// encode encodes a name so that it is read again as one token.
 func encode(name string) string {
 	var out strings.Builder
 	for i := range len(name) {

@@ -2,7 +2,7 @@ package urls
 
 import "strings"
 
-// kind is what the shell takes a place of a command for.
+// kind is the shell context of a place in a command.
 type kind uint8
 
 const (
@@ -11,33 +11,33 @@ const (
 	double               // "…"
 	ansi                 // $'…'
 	comment              // # to the end of the line
-	literal              // the body of a here-document whose word is quoted
-	heredoc              // the body of another one
+	literal              // body of a here-document with a quoted word
+	heredoc              // body of any other here-document
 	parens               // ( ) and $( ): plain within
 	arith                // (( )) and $(( )): plain, but << shifts
 	backtick             // `…`: plain within
 )
 
-// scanner follows the quotes of a command from left to right, in one pass. It is no
-// parser: what it takes for something else changes how a path is quoted, and no more.
+// scanner tracks the quotes of a command from left to right in one pass. It is not a
+// parser. A mistake only affects how a path is quoted.
 type scanner struct {
 	text string
 	pos  int
 	open []kind
-	docs []document // those announced, in order; the first is open, if any is
-	eol  int        // of a document, behind the line at pos; not known where it is not behind pos
+	docs []document // announced documents in order; the first may be open
+	eol  int        // end of the current document line; valid if after pos
 }
 
 type document struct {
 	word   string
-	tabs   bool // <<-: tabs before its lines are dropped
+	tabs   bool // <<-: leading tabs of its lines are dropped
 	quoted bool
 }
 
-// maxOpen bounds what is open at once: beyond it everything is plain.
+// maxOpen bounds the nesting; deeper text counts as plain.
 const maxOpen = 1000
 
-// at is what a place is in. Places are asked for in order.
+// at returns the context of a place. Places must not decrease between calls.
 func (s *scanner) at(place int) kind {
 	for s.pos < place {
 		s.step(place)
@@ -65,7 +65,7 @@ func (s *scanner) push(k kind) {
 
 func (s *scanner) pop() { s.open = s.open[:len(s.open)-1] }
 
-// step goes on by one thing, and not beyond place by more than it is long.
+// step consumes one element, past place at most by that element.
 func (s *scanner) step(place int) {
 	c := s.text[s.pos]
 	switch s.top() {
@@ -76,7 +76,7 @@ func (s *scanner) step(place int) {
 	case comment:
 		if c == '\n' {
 			s.pop()
-			return // the line ends for what is around, too
+			return // the line ends for the outer context too
 		}
 		s.pos++
 	case literal, heredoc:

@@ -9,7 +9,7 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// SkillFile is a skill of the host: its file, and the directory that it may refer to.
+// SkillFile is a skill of the host: its file, and the directory it may refer to.
 type SkillFile struct{ Name, File, Dir string }
 
 // Skills is the Router of skill:// (R-043).
@@ -18,10 +18,10 @@ type Skills struct {
 	Known []SkillFile
 }
 
-// Scheme is that of skills.
+// Scheme returns Skill.
 func (s Skills) Scheme() string { return Skill }
 
-// Resolve gives the file of a skill, or one below its directory.
+// Resolve returns the file of a skill, or one below its directory.
 func (s Skills) Resolve(u URL, _ Use) (Resource, error) {
 	name, rest, deeper := strings.Cut(u.Rest, "/")
 	if name == "" {
@@ -48,8 +48,8 @@ func (s Skills) Resolve(u URL, _ Use) (Resource, error) {
 	return Resource{Path: full}, err
 }
 
-// find is the skill of the longest name that is some first segments of the name that was
-// asked for. What is behind, as in plugin:skill:1-5, is for who reads the file.
+// find returns the skill with the longest name that is a prefix of name in whole
+// segments. Later segments, as in plugin:skill:1-5, are for the reader of the file.
 func (s Skills) find(name string) (SkillFile, bool) {
 	for {
 		at := slices.IndexFunc(s.Known, func(k SkillFile) bool { return k.Name == name })

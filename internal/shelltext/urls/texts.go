@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The sentences of this package. Each is said of one URL, which stands in it.
+// Texts about one URL, which is part of the sentence.
 const (
 	textUnsupported   = "%s has the unknown scheme %s://; supported are %s"
 	textNoRouter      = "%s cannot be used: this session has no %s:// resources"
@@ -15,7 +15,7 @@ const (
 	textTooMany       = "more than %d internal URLs in one call, up to %s"
 )
 
-// The causes of textFailed.
+// Causes of textFailed.
 const (
 	causeEncoding    = "its percent-encoding is invalid"
 	causeEscapes     = "it leads out of %s"
@@ -36,14 +36,14 @@ const (
 	causeNoRoots     = "%s:// has no directory in this session"
 )
 
-// The listing of local://.
+// Listing of local://.
 const (
 	listHead  = "# local://\n\nFiles of this session that its commands and tools share. They are in %s\n\n"
 	listEmpty = "There are none yet.\n"
 	listCut   = "\nThe first %d are listed.\n"
 )
 
-// oneOf lists names as an error does.
+// oneOf formats names for an error.
 func oneOf(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -51,17 +51,17 @@ func oneOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Error says why a URL of a call cannot be used. Nothing of the call has run.
+// Error explains why a URL of a call cannot be used. No part of the call has run.
 type Error struct {
-	URL   string // as it was written
+	URL   string // as written
 	Why   Reason
 	Cause error // of Failed
 }
 
-// Reason is what went wrong, for machines.
+// Reason names the problem for programs.
 type Reason string
 
-// The reasons.
+// Reasons.
 const (
 	Unsupported   Reason = "unsupported_scheme"
 	NoRouter      Reason = "no_router"

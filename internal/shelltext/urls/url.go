@@ -1,11 +1,8 @@
-// Package urls turns the internal URLs of a call, such as skill://review or
-// local://notes.md, into the paths of files, before anything runs. It decides by text;
-// what the file system says it asks through shell.Files.
 package urls
 
 import "strings"
 
-// The schemes that are found in the texts of a call.
+// Schemes that are found in the texts of a call.
 const (
 	Skill    = "skill"
 	Agent    = "agent"
@@ -16,7 +13,6 @@ const (
 	Local    = "local"
 )
 
-// schemes are all of them.
 var schemes = []string{Skill, Agent, Artifact, Plan, Memory, Rule, Local}
 
 func supported() []string {
@@ -27,14 +23,15 @@ func supported() []string {
 	return all
 }
 
-// URL is one internal URL, taken apart.
+// URL is a parsed internal URL.
 type URL struct {
-	Raw    string // as it was written
-	Scheme string // in lower case
-	Rest   string // what follows scheme://, not decoded
+	Raw    string // as written
+	Scheme string // lower case
+	Rest   string // after scheme://, not decoded
 }
 
-// parse takes a URL apart; local:/x means local://x. A text without a scheme has none.
+// parse parses a URL; local:/x means local://x. A text without a scheme has an empty
+// Scheme.
 func parse(raw string) URL {
 	scheme, rest, found := strings.Cut(raw, ":/")
 	if !found {
@@ -49,38 +46,37 @@ func parse(raw string) URL {
 
 func schemeOf(raw string) string { return parse(raw).Scheme }
 
-// Use is where a URL stands: it decides what is made, and what must be there.
+// Use is where a URL occurs. It decides what is created, and what must exist.
 type Use int
 
-// The uses.
 const (
 	InCommand Use = iota
 	InEnv
 	InCwd
-	ToRead // by a tool that reads it, and no command
+	ToRead // by a tool that reads it, not by a command
 )
 
-// Resource is what a URL means.
+// Resource is the meaning of a URL.
 type Resource struct {
-	Path      string // of a file or directory, absolute; "" if there is none
-	Text      string // what is read where that is not the file at Path: a listing
-	Type      string // the media type, where the router knows it
-	Immutable bool   // it never changes: readers may keep it
+	Path      string // absolute, of a file or directory; "": none
+	Text      string // content, if it is not the file at Path: a listing
+	Type      string // media type, if known
+	Immutable bool   // never changes, so readers may cache it
 }
 
-// Router knows the resources of one scheme.
+// Router resolves the URLs of one scheme.
 type Router interface {
 	Scheme() string
 	Resolve(u URL, use Use) (Resource, error)
 }
 
-// Maker is a Router that makes something ready before a command uses what it has
-// resolved, when all URLs of the call are.
+// Maker is a Router that prepares a resolved resource. It runs after all URLs of the
+// call are resolved, before the command.
 type Maker interface {
 	Make(Resource) error
 }
 
-// resolve returns what one URL means and the router that knows it. An error is an *Error.
+// resolve returns the resource of a URL and its router. An error is an *Error.
 func resolve(raw string, use Use, routers []Router) (Resource, Router, error) {
 	u := parse(raw)
 	for _, router := range routers {
@@ -99,7 +95,7 @@ func resolve(raw string, use Use, routers []Router) (Resource, Router, error) {
 	return Resource{}, nil, &Error{URL: raw, Why: missing(u.Scheme)}
 }
 
-// missing is why there is no router for a scheme.
+// missing returns why a scheme has no router.
 func missing(scheme string) Reason {
 	if scheme == Local {
 		return NotConfigured
