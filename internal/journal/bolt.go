@@ -116,8 +116,8 @@ func (b *Bolt) Stats() Stats {
 func (b *Bolt) First() (messages.Seq, error) {
 	var first messages.Seq
 	err := b.view(func(t *txn) error {
-		if t.tally.facts > 0 {
-			first = t.tally.first()
+		if t.totals.facts > 0 {
+			first = t.totals.first()
 		}
 		return nil
 	})
@@ -128,7 +128,7 @@ func (b *Bolt) First() (messages.Seq, error) {
 func (b *Bolt) Last() (messages.Seq, error) {
 	var last messages.Seq
 	err := b.view(func(t *txn) error {
-		last = t.tally.last
+		last = t.totals.last
 		return nil
 	})
 	return last, err

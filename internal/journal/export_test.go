@@ -40,7 +40,7 @@ func DecodeFact(b []byte) (messages.Fact, error) { return decodeFact(b) }
 func DecodeRecords(b []byte) {
 	_ = decode(b, &record{}, recordFields)
 	_ = decode(b, &subscriber{}, subscriberFields)
-	_ = decode(b, &totals{}, tallyFields)
+	_ = decode(b, &totals{}, totalsFields)
 }
 
 // Verify looks at the bytes of a file as OpenBolt does.
@@ -60,7 +60,7 @@ func Begin(file []byte) {
 // Held counts what is in the file.
 func (b *Bolt) Held() (facts, over uint64, bytes uint64) {
 	_ = b.view(func(t *txn) error {
-		facts, over, bytes = t.tally.facts, t.tally.over, t.tally.bytes
+		facts, over, bytes = t.totals.facts, t.totals.over, t.totals.bytes
 		return nil
 	})
 	return facts, over, bytes

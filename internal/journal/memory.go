@@ -26,7 +26,7 @@ type Memory struct {
 // packedFact is one fact: a *packed, if it is about a job, or a messages.Fact.
 type packedFact any
 
-func said(s packedFact) messages.Fact {
+func unpack(s packedFact) messages.Fact {
 	if job, is := s.(*packedJob); is {
 		return job.fact()
 	}
@@ -38,7 +38,7 @@ func NewMemory(limit int) *Memory {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return &Memory{limit: limit, known: newKnown()}
+	return &Memory{limit: limit, known: newMemoryTable()}
 }
 
 // Quick implements actors.Quick: no call waits.
@@ -119,7 +119,7 @@ func (m *Memory) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 	from := max(after+1, m.first())
 	out := make([]messages.FactRecorded, 0, min(messages.Seq(limit), m.last-from+1))
 	for seq := from; len(out) < cap(out); seq++ {
-		out = append(out, messages.FactRecorded{Seq: seq, Fact: said(m.ring[m.slot(seq)])})
+		out = append(out, messages.FactRecorded{Seq: seq, Fact: unpack(m.ring[m.slot(seq)])})
 	}
 	return out, nil
 }

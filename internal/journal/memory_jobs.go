@@ -20,7 +20,7 @@ type memoryTable struct {
 	byKey    map[keyName]messages.JobID
 	over     []*memoryJob // in the order of their last words
 	channels map[messages.ChannelID]*memoryChannel
-	heard    uint64 // counts what was said of channels
+	clock    uint64 // counts what was said of channels
 	ends     []messages.SessionEnd
 }
 
@@ -33,7 +33,7 @@ type memoryJob struct {
 
 type memoryChannel struct {
 	Channel
-	heard uint64
+	seen uint64
 }
 
 type keyName struct {
@@ -41,7 +41,7 @@ type keyName struct {
 	key       string
 }
 
-func newKnown() memoryTable {
+func newMemoryTable() memoryTable {
 	return memoryTable{
 		jobs: map[messages.JobID]*memoryJob{}, byUID: map[messages.UID]*memoryJob{}, byKey: map[keyName]messages.JobID{},
 		channels: map[messages.ChannelID]*memoryChannel{},
@@ -72,7 +72,7 @@ func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
 	if !ok {
 		return nil
 	}
-	id, uid := named(fact)
+	id, uid := jobIDs(fact)
 	j := k.jobs[id]
 	if id == "" {
 		return pack(fact, nil)
@@ -113,8 +113,8 @@ func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
 	return p
 }
 
-// named is which job a fact is about.
-func named(fact messages.CommandFact) (messages.JobID, messages.UID) {
+// jobIDs is which job a fact is about.
+func jobIDs(fact messages.CommandFact) (messages.JobID, messages.UID) {
 	job := fact.Record()
 	return job.ID, job.UID
 }
@@ -147,15 +147,15 @@ func (k *memoryTable) take(b Batch, last messages.Seq) {
 		j.key, k.byKey[name] = &key, key.Job
 	}
 	for _, c := range b.Channels {
-		k.channels[c.ID] = &memoryChannel{Channel: c, heard: k.hear()}
+		k.channels[c.ID] = &memoryChannel{Channel: c, seen: k.tick()}
 		k.channels[c.ID].Acked = min(c.Acked, last)
 	}
 	for len(k.channels) > DefaultChannels {
-		delete(k.channels, k.longestSilent())
+		delete(k.channels, k.idlest())
 	}
 	for _, a := range b.Acks {
 		if c := k.channels[a.Channel]; c != nil {
-			c.Acked, c.heard = max(c.Acked, min(a.Seq, last)), k.hear()
+			c.Acked, c.seen = max(c.Acked, min(a.Seq, last)), k.tick()
 		}
 	}
 	for _, id := range b.Left {
@@ -169,14 +169,14 @@ func (k *memoryTable) take(b Batch, last messages.Seq) {
 	}
 }
 
-func (k *memoryTable) hear() uint64 {
-	k.heard++
-	return k.heard
+func (k *memoryTable) tick() uint64 {
+	k.clock++
+	return k.clock
 }
 
-func (k *memoryTable) longestSilent() messages.ChannelID {
+func (k *memoryTable) idlest() messages.ChannelID {
 	return slices.MinFunc(slices.Collect(maps.Values(k.channels)), func(a, b *memoryChannel) int {
-		return cmp.Compare(a.heard, b.heard)
+		return cmp.Compare(a.seen, b.seen)
 	}).ID
 }
 

@@ -11,7 +11,7 @@ import (
 // its end: the facts share the parts that do not change, and have those that there are.
 type packedJob struct {
 	who   *packedIdentity
-	begun *packedStart // nil: nothing of it is known
+	start *packedStart // nil: nothing of it is known
 	end   *packedEnd   // the same
 
 	output     []messages.StreamOutput
@@ -27,8 +27,8 @@ type packedJob struct {
 // first in it can be compared.
 type packedIdentity struct {
 	packedRequest
-	argv   []string
-	rarely *packedRare // nil: none of it is there
+	argv []string
+	rare *packedRare // nil: none of it is there
 }
 
 type packedRequest struct {
@@ -77,7 +77,7 @@ type packedEnd struct {
 	ended      time.Time
 	shell      int
 	children   int
-	trouble    *packedFailure // nil: it had none
+	failure    *packedFailure // nil: it had none
 	oom        messages.Tristate
 	settled    bool
 	outputOpen bool
@@ -101,7 +101,7 @@ func pack(fact messages.CommandFact, former *packedJob) *packedJob {
 		former = &packedJob{who: &packedIdentity{}}
 	}
 	return &packedJob{
-		who: identityOf(&j, former.who), begun: beginningOf(&j, former.begun), end: endingOf(&j, former.end),
+		who: identityOf(&j, former.who), start: startOf(&j, former.start), end: endOf(&j, former.end),
 		output: j.Output, state: j.State, seq: j.Seq, kind: uint8(jobKind(fact)),
 		background: j.Background, waits: j.WaitingForInput, secret: j.WaitingForSecret,
 	}
@@ -114,15 +114,15 @@ func identityOf(j *messages.Job, former *packedIdentity) *packedIdentity {
 			id: j.ID, uid: j.UID, scope: j.Scope, session: j.Session, command: j.Command, backend: j.Backend, mode: j.Mode,
 			created: j.Created, timeout: j.Timeout, terminal: j.Terminal,
 		},
-		argv: j.Argv, rarely: rarelyOf(j, former.rarely),
+		argv: j.Argv, rare: rareOf(j, former.rare),
 	}
-	if now.packedRequest == former.packedRequest && same(now.argv, former.argv) && now.rarely == former.rarely {
+	if now.packedRequest == former.packedRequest && same(now.argv, former.argv) && now.rare == former.rare {
 		return former
 	}
 	return keep(now)
 }
 
-func rarelyOf(j *messages.Job, former *packedRare) *packedRare {
+func rareOf(j *messages.Job, former *packedRare) *packedRare {
 	now := packedRare{
 		labels:     labels{principal: j.Principal, tag: j.Tag, name: j.Name, description: j.Description},
 		envDropped: j.EnvDropped, onFinish: j.OnFinish, flags: j.Flags,
@@ -137,25 +137,25 @@ func rarelyOf(j *messages.Job, former *packedRare) *packedRare {
 	return keep(now)
 }
 
-func beginningOf(j *messages.Job, former *packedStart) *packedStart {
-	return differs(former, packedStart{
+func startOf(j *messages.Job, former *packedStart) *packedStart {
+	return sharedOrNew(former, packedStart{
 		dir: j.Dir, isolation: j.Isolation,
 		started: j.Started, deadline: j.Deadline, startTime: j.StartTime, pid: j.PID,
 	})
 }
 
-func endingOf(j *messages.Job, former *packedEnd) *packedEnd {
+func endOf(j *messages.Job, former *packedEnd) *packedEnd {
 	var before *packedFailure
 	if former != nil {
-		before = former.trouble
+		before = former.failure
 	}
-	return differs(former, packedEnd{
+	return sharedOrNew(former, packedEnd{
 		outcome: j.Outcome, status: j.Status, rusage: j.Rusage, ended: j.Ended, shell: j.Shell, children: j.Children,
-		trouble: troubleOf(j, before), oom: j.OOM, settled: j.Settled, outputOpen: j.OutputOpen,
+		failure: failureOf(j, before), oom: j.OOM, settled: j.Settled, outputOpen: j.OutputOpen,
 	})
 }
 
-func troubleOf(j *messages.Job, former *packedFailure) *packedFailure {
+func failureOf(j *messages.Job, former *packedFailure) *packedFailure {
 	now := packedFailure{packedReason: packedReason{cause: j.Cause, err: j.Err}, survivors: j.Survivors}
 	switch {
 	case now.packedReason == packedReason{} && now.survivors == nil:
@@ -166,8 +166,8 @@ func troubleOf(j *messages.Job, former *packedFailure) *packedFailure {
 	return keep(now)
 }
 
-// differs is former if it is as now, nil if now is nothing, or else a copy of it.
-func differs[T comparable](former *T, now T) *T {
+// sharedOrNew is former if it is as now, nil if now is nothing, or else a copy of it.
+func sharedOrNew[T comparable](former *T, now T) *T {
 	var nothing T
 	switch {
 	case now == nothing:
@@ -190,10 +190,10 @@ func same[T any](a, b []T) bool {
 }
 
 func (p *packedJob) name() string {
-	if p.who.rarely == nil {
+	if p.who.rare == nil {
 		return ""
 	}
-	return p.who.rarely.name
+	return p.who.rare.name
 }
 
 // record is the record as it was.
@@ -204,17 +204,17 @@ func (p *packedJob) record() messages.Job {
 		State: p.state, Background: p.background, Timeout: w.timeout, Terminal: w.terminal, Created: w.created,
 		WaitingForInput: p.waits, WaitingForSecret: p.secret, Output: p.output, Seq: p.seq,
 	}
-	if r := w.rarely; r != nil {
+	if r := w.rare; r != nil {
 		j.Principal, j.Tag, j.Name, j.Description = r.principal, r.tag, r.name, r.description
 		j.EnvDropped, j.OnFinish, j.Flags = r.envDropped, r.onFinish, r.flags
 	}
-	if b := p.begun; b != nil {
+	if b := p.start; b != nil {
 		j.Dir, j.Isolation, j.Started, j.Deadline, j.StartTime, j.PID = b.dir, b.isolation, b.started, b.deadline, b.startTime, b.pid
 	}
 	if e := p.end; e != nil {
 		j.Outcome, j.Status, j.Settled, j.Shell, j.OOM = e.outcome, e.status, e.settled, e.shell, e.oom
 		j.OutputOpen, j.Children, j.Ended, j.Rusage = e.outputOpen, e.children, e.ended, e.rusage
-		if t := e.trouble; t != nil {
+		if t := e.failure; t != nil {
 			j.Cause, j.Err, j.Survivors = t.cause, t.err, t.survivors
 		}
 	}

@@ -1,158 +1,292 @@
 package journal
 
-import "troupe/messages"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
-// The records as they are written. A number that was given stays with its field
-// for ever; a new field gets a new number.
+	"troupe/messages"
+)
 
-func jobFields(f *fields, j *messages.Job) {
-	text(f, 1, &j.ID)
-	text(f, 2, &j.UID)
-	text(f, 3, &j.Scope)
-	text(f, 4, &j.Session)
-	text(f, 5, &j.Principal)
-	text(f, 6, &j.Tag)
-	text(f, 7, &j.Name)
-	text(f, 8, &j.Command)
-	texts(f, 9, &j.Argv)
-	text(f, 10, &j.Description)
-	text(f, 11, &j.Mode)
-	text(f, 12, &j.Backend)
-	text(f, 13, &j.State)
-	flag(f, 14, &j.Background)
-	text(f, 15, &j.Outcome)
-	nested(f, 16, &j.Status, statusFields)
-	flag(f, 17, &j.Settled)
-	integer(f, 18, &j.Shell)
-	nested(f, 19, &j.Cause, causeFields)
-	nested(f, 20, &j.Err, errorFields)
-	integer(f, 21, &j.OOM)
-	flag(f, 22, &j.OutputOpen)
-	integer(f, 23, &j.Children)
-	list(f, 24, &j.Survivors, survivorFields)
-	texts(f, 25, &j.Flags)
-	texts(f, 26, &j.EnvDropped)
-	integer(f, 27, &j.Timeout)
-	moment(f, 28, &j.Deadline)
-	integer(f, 29, &j.PID)
-	uvarintField(f, 30, &j.StartTime)
-	text(f, 31, &j.Isolation)
-	text(f, 32, &j.Dir)
-	moment(f, 33, &j.Created)
-	moment(f, 34, &j.Started)
-	moment(f, 35, &j.Ended)
-	nested(f, 36, &j.Rusage, rusageFields)
-	flag(f, 37, &j.WaitingForInput)
-	list(f, 38, &j.Output, outputFields)
-	uvarintField(f, 39, &j.Seq)
-	list(f, 40, &j.OnFinish, noticeFields)
-	nested(f, 41, &j.Terminal, terminalFields)
-	flag(f, 42, &j.WaitingForSecret)
+// record is what the file has of one job.
+type record struct {
+	Entry
+	first messages.Seq  // its first fact
+	small []smallOutput // what it wrote, if that is little
 }
 
-func terminalFields(f *fields, t *messages.Terminal) {
-	integer(f, 1, &t.Rows)
-	integer(f, 2, &t.Cols)
+// smallOutput is one Output in a record.
+type smallOutput struct {
+	stream uint8
+	data   string
 }
 
-func noticeFields(f *fields, n *messages.Notice) {
-	text(f, 1, &n.To)
-	text(f, 2, &n.State)
-	uvarintField(f, 3, &n.Seq)
-	integer(f, 4, &n.Tries)
-	nested(f, 5, &n.Err, errorFields)
+func smallFields(f *fields, s *smallOutput) {
+	uvarintField(f, 1, &s.stream)
+	text(f, 2, &s.data)
 }
 
-func statusFields(f *fields, s *messages.ExitStatus) {
-	integer(f, 1, &s.Code)
-	text(f, 2, &s.Signal)
-	integer(f, 3, &s.Number)
+func recordFields(f *fields, r *record) {
+	uvarintField(f, 1, &r.first)
+	uvarintField(f, 2, &r.Over)
+	nested(f, 3, &r.Key, keyFields)
+	nested(f, 4, &r.Job, jobFields)
+	list(f, 5, &r.small, smallFields)
 }
 
-func causeFields(f *fields, c *messages.Cause) {
-	text(f, 1, &c.By)
-	text(f, 2, &c.Reason)
-	text(f, 3, &c.Signal)
+func keyFields(f *fields, k *Key) {
+	text(f, 1, &k.Job)
+	text(f, 2, &k.Principal)
+	text(f, 3, &k.Key)
+	text(f, 4, &k.Digest)
 }
 
-func errorFields(f *fields, e *messages.Error) {
-	text(f, 1, &e.Code)
-	text(f, 2, &e.Reason)
-	text(f, 3, &e.Message)
-	text(f, 4, &e.Hint)
+// longKey is from where on a name is not a key itself; bbolt takes 32 KiB.
+const longKey = 256
+
+// nameKey is a name of any length and bytes as a key. Behind its first byte it
+// has no NUL, which ends it where more follows.
+func nameKey(name string) []byte {
+	if len(name) <= longKey && strings.IndexByte(name, 0) < 0 {
+		return []byte(name)
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.AppendEncode([]byte{0}, sum[:])
 }
 
-func survivorFields(f *fields, s *messages.Survivor) {
-	integer(f, 1, &s.PID)
-	text(f, 2, &s.State)
-	text(f, 3, &s.Wchan)
-	text(f, 4, &s.Why)
+// namedKey is where a job stands under its name, among others of that name.
+func namedKey(name string, first messages.Seq) []byte {
+	return append(append(nameKey(name), 0), seqKey(first)...)
 }
 
-func rusageFields(f *fields, r *messages.Rusage) {
-	integer(f, 1, &r.User)
-	integer(f, 2, &r.System)
-	integer(f, 3, &r.MaxRSS)
+func hashKey(principal messages.Principal, key string) []byte {
+	h := sha256.New()
+	h.Write(nameKey(string(principal)))
+	h.Write([]byte{0})
+	h.Write([]byte(key))
+	return h.Sum(nil)
 }
 
-func outputFields(f *fields, o *messages.StreamOutput) {
-	uvarintField(f, 1, &o.Stream)
-	integer(f, 2, &o.Bytes)
-	integer(f, 3, &o.Lines)
-	flag(f, 4, &o.Counted)
-	flag(f, 5, &o.LinesExact)
-	text(f, 6, &o.File)
-	list(f, 7, &o.Elided, gapFields)
+// fact records one fact in its form, and what it means for its job.
+func (t *txn) fact(f messages.FactRecorded, form []byte) error {
+	if err := t.put(factsBucket, seqKey(f.Seq), form); err != nil {
+		return err
+	}
+	t.totals.last = f.Seq
+	t.totals.facts++
+	if fact, ok := f.Fact.(messages.CommandFact); ok && fact.Record().ID != "" {
+		return t.learn(f.Seq, fact)
+	}
+	return nil
 }
 
-func gapFields(f *fields, g *messages.OutputGap) {
-	integer(f, 1, &g.From)
-	integer(f, 2, &g.To)
+// learn keeps what a fact says of its job; of one about a job that is over, only
+// what became of its notices.
+func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
+	job := fact.Record()
+	r, err := t.job(job.ID)
+	if err != nil {
+		return err
+	}
+	if r != nil && r.Job.UID != job.UID {
+		if err := t.forget(r); err != nil {
+			return err
+		}
+		r = nil
+	}
+	switch {
+	case r == nil:
+		r = &record{first: seq}
+		r.Job = job
+		if err := t.enter(r); err != nil {
+			return err
+		}
+	case r.Over > 0:
+		if _, notified := fact.(messages.CommandNotified); notified {
+			r.Job.OnFinish, r.Job.Seq = job.OnFinish, seq
+			t.save(r)
+		}
+		return nil
+	case r.Job.Name != job.Name:
+		if err := t.rename(r, job.Name); err != nil {
+			return err
+		}
+	}
+	r.Job = job
+	r.Job.Seq = seq
+	if _, retired := fact.(messages.CommandRetired); retired {
+		r.Over = seq
+		t.totals.over++
+		if err := t.delete(liveBucket, seqKey(r.first)); err != nil {
+			return err
+		}
+		if err := t.put(overBucket, seqKey(seq), []byte(job.ID)); err != nil {
+			return err
+		}
+	}
+	t.save(r)
+	return nil
 }
 
-func sessionOpenedFields(f *fields, s *messages.SessionOpened) {
-	i := &s.Info
-	text(f, 1, &i.Scope)
-	text(f, 2, &i.Session)
-	text(f, 3, &i.Backend)
-	integer(f, 4, &i.Parallel)
-	integer(f, 5, &i.Running)
-	integer(f, 6, &i.Queued)
-	integer(f, 7, &i.Adopted)
-	text(f, 8, &i.Dir)
-	text(f, 9, &i.Shell)
-	moment(f, 10, &i.Used)
-	text(f, 11, &i.Snapshot)
-	text(f, 12, &i.SnapshotError)
+// save has a record written with the commit: one job has several facts in many.
+func (t *txn) save(r *record) {
+	if t.dirty == nil {
+		t.dirty = map[messages.JobID]*record{}
+	}
+	t.dirty[r.Job.ID] = r
 }
 
-func sessionReplacedFields(f *fields, s *messages.SessionReplaced) {
-	text(f, 1, &s.Scope)
-	text(f, 2, &s.Session)
-	text(f, 3, &s.Dir)
-	text(f, 4, &s.Lost)
+// flush writes what was saved.
+func (t *txn) flush() error {
+	for _, id := range slices.Sorted(maps.Keys(t.dirty)) {
+		if err := t.put(jobsBucket, nameKey(string(id)), encode(t.dirty[id], recordFields)); err != nil {
+			return err
+		}
+	}
+	t.dirty = nil
+	return nil
 }
 
-func sessionClosedFields(f *fields, s *messages.SessionClosed) {
-	text(f, 1, &s.Scope)
-	text(f, 2, &s.Session)
-	text(f, 3, &s.Reason)
-	list(f, 4, &s.Survivors, survivorFields)
-	text(f, 5, &s.By)
+// enter makes a job known by all its names.
+func (t *txn) enter(r *record) error {
+	id := []byte(r.Job.ID)
+	t.totals.number = max(t.totals.number, idNumber(r.Job.ID))
+	if r.Job.UID != "" {
+		if err := t.put(uidsBucket, nameKey(string(r.Job.UID)), id); err != nil {
+			return err
+		}
+	}
+	if err := t.rename(r, r.Job.Name); err != nil {
+		return err
+	}
+	return t.put(liveBucket, seqKey(r.first), id)
 }
 
-func scopeOpenedFields(f *fields, s *messages.ScopeOpened) { text(f, 1, &s.Path) }
-
-func scopeClosedFields(f *fields, s *messages.ScopeClosed) {
-	text(f, 1, &s.Path)
-	text(f, 2, &s.Reason)
-	texts(f, 3, &s.Jobs)
-	list(f, 4, &s.Survivors, survivorFields)
+// rename makes a job known by another name than the one in its record.
+func (t *txn) rename(r *record, name string) error {
+	if r.Job.Name != "" && r.Job.Name != name {
+		if err := t.delete(namesBucket, namedKey(r.Job.Name, r.first)); err != nil {
+			return err
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	return t.put(namesBucket, namedKey(name, r.first), []byte(r.Job.ID))
 }
 
-func filterFields(f *fields, m *messages.Filter) {
-	text(f, 1, &m.Scope)
-	text(f, 2, &m.Job)
-	flag(f, 3, &m.Ends)
-	text(f, 4, &m.Notice)
+// forget removes all of a job but its facts.
+func (t *txn) forget(r *record) error {
+	if r.Over > 0 {
+		t.totals.over--
+	}
+	delete(t.dirty, r.Job.ID)
+	for _, d := range []struct {
+		bucket string
+		key    []byte
+		there  bool
+	}{
+		{jobsBucket, nameKey(string(r.Job.ID)), true},
+		{uidsBucket, nameKey(string(r.Job.UID)), r.Job.UID != ""},
+		{namesBucket, namedKey(r.Job.Name, r.first), r.Job.Name != ""},
+		{keysBucket, hashKey(r.Key.Principal, r.Key.Key), r.Key.Key != ""},
+		{liveBucket, seqKey(r.first), r.Over == 0},
+		{overBucket, seqKey(r.Over), r.Over > 0},
+	} {
+		if !d.there {
+			continue
+		}
+		if err := t.delete(d.bucket, d.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// job gives a record, nil if there is none.
+func (t *txn) job(id messages.JobID) (*record, error) {
+	if r := t.dirty[id]; r != nil {
+		return r, nil
+	}
+	body, err := t.get(jobsBucket, nameKey(string(id)))
+	if body == nil || err != nil {
+		return nil, err
+	}
+	var r record
+	if err := decode(body, &r, recordFields); err != nil {
+		return nil, err
+	}
+	if r.Job.ID != id {
+		return nil, nil // another one of the same hash
+	}
+	return &r, nil
+}
+
+// take takes what a batch has beside its facts.
+func (t *txn) take(b Batch, now time.Time, keep Retention) error {
+	for _, k := range b.Keys {
+		if err := t.key(k); err != nil {
+			return err
+		}
+	}
+	if err := t.channels(b, now, keep.Channels); err != nil {
+		return err
+	}
+	if err := t.ends(b.Ends); err != nil {
+		return err
+	}
+	for _, o := range b.Outputs {
+		if err := t.output(o); err != nil {
+			return err
+		}
+	}
+	for _, id := range b.Removed {
+		r, err := t.job(id)
+		if err == nil && r != nil && r.Over > 0 {
+			err = t.forget(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// output keeps an output with the record of its job.
+func (t *txn) output(o Output) error {
+	r, err := t.job(o.Job)
+	if err != nil || r == nil || r.Job.UID != o.UID {
+		return err
+	}
+	r.small = slices.DeleteFunc(r.small, func(s smallOutput) bool { return s.stream == o.Stream })
+	r.small = append(r.small, smallOutput{o.Stream, string(o.Data)})
+	t.save(r)
+	return nil
+}
+
+func (t *txn) key(k Key) error {
+	r, err := t.job(k.Job)
+	if err != nil || r == nil || k.Key == "" || r.Key == k {
+		return err
+	}
+	hash := hashKey(k.Principal, k.Key)
+	if id, err := t.get(keysBucket, hash); err != nil {
+		return err
+	} else if other, err := t.job(messages.JobID(id)); err != nil {
+		return err
+	} else if other != nil && other.Job.ID != k.Job {
+		other.Key = Key{}
+		t.save(other)
+	}
+	if r.Key.Key != "" {
+		if err := t.delete(keysBucket, hashKey(r.Key.Principal, r.Key.Key)); err != nil {
+			return err
+		}
+	}
+	r.Key = k
+	t.save(r)
+	return t.put(keysBucket, hash, []byte(k.Job))
 }

@@ -36,7 +36,7 @@ var counted = [...]string{
 
 var (
 	formatKey = []byte("format")
-	tallyKey  = []byte("tally")
+	totalsKey = []byte("tally")
 )
 
 // totals is what is known of the whole. sum is that of the seals of all records:
@@ -53,7 +53,7 @@ type totals struct {
 	sum     uint64
 }
 
-func tallyFields(f *fields, t *totals) {
+func totalsFields(f *fields, t *totals) {
 	uvarintField(f, 1, &t.last)
 	uvarintField(f, 2, &t.facts)
 	uvarintField(f, 3, &t.number)
@@ -107,15 +107,15 @@ func checksum(bucket string, key, body []byte) uint32 {
 // txn is one look or one change. Every record passes its put, delete and get.
 type txn struct {
 	tx      *bbolt.Tx
-	tally   totals
+	totals  totals
 	dirty   map[messages.JobID]*record // of jobs, still to be written
 	changed bool
 	trimmed uint64 // facts
 	forgot  []messages.UID
 }
 
-// lay makes an empty journal.
-func lay(tx *bbolt.Tx) error {
+// layOut makes an empty journal.
+func layOut(tx *bbolt.Tx) error {
 	for _, name := range append(counted[:], metaBucket) {
 		if _, err := tx.CreateBucket([]byte(name)); err != nil {
 			return err
@@ -138,16 +138,16 @@ func mark(tx *bbolt.Tx) error {
 
 func begin(tx *bbolt.Tx) (*txn, error) {
 	t := &txn{tx: tx}
-	body, err := unseal(metaBucket, tallyKey, t.bucket(metaBucket).Get(tallyKey))
+	body, err := unseal(metaBucket, totalsKey, t.bucket(metaBucket).Get(totalsKey))
 	if err != nil {
 		return nil, err
 	}
-	return t, decode(body, &t.tally, tallyFields)
+	return t, decode(body, &t.totals, totalsFields)
 }
 
 // end writes what has changed of the whole.
 func (t *txn) end() error {
-	return t.bucket(metaBucket).Put(tallyKey, seal(metaBucket, tallyKey, encode(&t.tally, tallyFields)))
+	return t.bucket(metaBucket).Put(totalsKey, seal(metaBucket, totalsKey, encode(&t.totals, totalsFields)))
 }
 
 // bucket gives a bucket; those that only grow at their end are packed full.
@@ -170,10 +170,10 @@ func (t *txn) get(bucket string, key []byte) ([]byte, error) {
 func (t *txn) put(bucket string, key, body []byte) error {
 	b := t.bucket(bucket)
 	if old := b.Get(key); old != nil {
-		t.tally.discount(key, old)
+		t.totals.discount(key, old)
 	}
 	value := seal(bucket, key, body)
-	t.tally.count(key, value)
+	t.totals.count(key, value)
 	t.changed = true
 	return b.Put(key, value)
 }
@@ -184,7 +184,7 @@ func (t *txn) delete(bucket string, key []byte) error {
 	if old == nil {
 		return nil
 	}
-	t.tally.discount(key, old)
+	t.totals.discount(key, old)
 	t.changed = true
 	return b.Delete(key)
 }

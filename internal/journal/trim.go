@@ -20,14 +20,14 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 		if err != nil {
 			return err
 		}
-		if r == nil || t.tally.over-waiting <= uint64(keep.Jobs) && now.Sub(r.Job.Ended) <= keep.Age {
+		if r == nil || t.totals.over-waiting <= uint64(keep.Jobs) && now.Sub(r.Job.Ended) <= keep.Age {
 			break
 		}
 		if waiting < uint64(keep.Jobs) && slices.ContainsFunc(r.Job.OnFinish, pending) {
 			waiting, after = waiting+1, r.Over
 			continue
 		}
-		if err := t.letGo(r); err != nil {
+		if err := t.expire(r); err != nil {
 			return err
 		}
 	}
@@ -35,15 +35,15 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 	if err != nil {
 		return err
 	}
-	for n := 0; n < trimSpare+2*facts && t.tally.facts > 0; n++ {
-		first := t.tally.first()
-		if first >= wanted && t.tally.facts <= uint64(keep.Facts) && t.tally.bytes <= uint64(keep.Bytes) {
+	for n := 0; n < trimSpare+2*facts && t.totals.facts > 0; n++ {
+		first := t.totals.first()
+		if first >= wanted && t.totals.facts <= uint64(keep.Facts) && t.totals.bytes <= uint64(keep.Bytes) {
 			break
 		}
 		if err := t.delete(factsBucket, seqKey(first)); err != nil {
 			return err
 		}
-		t.tally.facts--
+		t.totals.facts--
 		t.trimmed++
 	}
 	return t.trimBytes(keep, budget)
@@ -51,12 +51,12 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 
 // trimBytes lets jobs go whose records alone are too much.
 func (t *txn) trimBytes(keep Retention, budget int) error {
-	for ; budget > 0 && t.tally.facts == 0 && t.tally.bytes > uint64(keep.Bytes); budget-- {
+	for ; budget > 0 && t.totals.facts == 0 && t.totals.bytes > uint64(keep.Bytes); budget-- {
 		r, err := t.oldestOver()
 		if err != nil || r == nil {
 			return err
 		}
-		if err := t.letGo(r); err != nil {
+		if err := t.expire(r); err != nil {
 			return err
 		}
 	}
@@ -65,8 +65,8 @@ func (t *txn) trimBytes(keep Retention, budget int) error {
 
 func pending(n messages.Notice) bool { return n.State == messages.NoticePending }
 
-// letGo forgets a job that nobody asked to forget, and notes that.
-func (t *txn) letGo(r *record) error {
+// expire forgets a job that nobody asked to forget, and notes that.
+func (t *txn) expire(r *record) error {
 	t.forgot = append(t.forgot, r.Job.UID)
 	return t.forget(r)
 }
@@ -97,8 +97,8 @@ func (t *txn) next(bucket string, after messages.Seq) (*record, error) {
 // that runs, of the oldest that is kept, or above what a channel acknowledged.
 func (t *txn) wanted(now time.Time, keep Retention) (messages.Seq, error) {
 	wanted := messages.Seq(1)
-	if tail := messages.Seq(min(tailFacts, keep.Facts)); t.tally.last > tail {
-		wanted = t.tally.last - tail + 1
+	if tail := messages.Seq(min(tailFacts, keep.Facts)); t.totals.last > tail {
+		wanted = t.totals.last - tail + 1
 	}
 	for _, bucket := range []string{liveBucket, overBucket} {
 		r, err := t.front(bucket)
@@ -109,11 +109,11 @@ func (t *txn) wanted(now time.Time, keep Retention) (messages.Seq, error) {
 			wanted = min(wanted, r.first)
 		}
 	}
-	if t.tally.first() >= wanted {
+	if t.totals.first() >= wanted {
 		return wanted, nil // nothing can go, whatever the channels want
 	}
 	err := t.eachChannel(func(s subscriber) {
-		if now.Sub(s.heard) <= keep.Age {
+		if now.Sub(s.seen) <= keep.Age {
 			wanted = min(wanted, s.Acked+1)
 		}
 	})

@@ -41,13 +41,13 @@ const (
 // verify looks at a file that is not open yet, under a lock that it shares with
 // other readers.
 func verify(path string, timeout time.Duration) error {
-	db, _, opening := openFile(path, lookFlags, bbolt.Options{Timeout: timeout})
+	db, _, opening := openFile(path, readFlags, bbolt.Options{Timeout: timeout})
 	if opening == nil {
 		defer db.Close()
 	} else if !errors.Is(opening, ErrDamaged) {
 		return opening
 	}
-	f, err := openSafe(path, lookFlags)
+	f, err := openSafe(path, readFlags)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func verifyFile(path string, file io.ReaderAt, size int64) error {
 	switch {
 	case err == nil && format > Format: // which may lay it out otherwise
 		return newer(path, format)
-	case errors.Is(walked, errOthers):
+	case errors.Is(walked, errLayout):
 		return foreign(path, walked.Error())
 	}
 	if err := cmp.Or(walked, err); err != nil {
@@ -92,7 +92,7 @@ type verifier struct {
 	file io.ReaderAt
 	size int64
 
-	begun bool   // the rest is known
+	valid bool   // the rest is known
 	root  uint64 // of the bucket of buckets
 	list  uint64 // of free pages
 	end   uint64 // the number of pages
@@ -117,7 +117,7 @@ func (w *verifier) metas() (known bool, err error) {
 		}
 	}
 	switch {
-	case !w.begun:
+	case !w.valid:
 		return known, errors.New("neither of its two beginnings is whole")
 	case w.end > uint64(w.size/pageSize):
 		return true, fmt.Errorf("it is cut off after %d bytes", w.size)
@@ -139,8 +139,8 @@ func (w *verifier) oneMeta(head []byte, page uint64) error {
 	if word(m[8:]) != pageSize || long(head) != page || binary.NativeEndian.Uint16(head[8:]) != metaPage || txid%2 != page {
 		return errors.New("one of its two beginnings is not ours")
 	}
-	if !w.begun || txid > w.txid {
-		w.begun, w.root, w.list, w.end, w.txid = true, long(m[16:]), long(m[32:]), long(m[40:]), txid
+	if !w.valid || txid > w.txid {
+		w.valid, w.root, w.list, w.end, w.txid = true, long(m[16:]), long(m[32:]), long(m[40:]), txid
 	}
 	return nil
 }
@@ -148,12 +148,12 @@ func (w *verifier) oneMeta(head []byte, page uint64) error {
 // buckets walks the bucket of buckets, and each of them.
 func (w *verifier) buckets() error {
 	if w.list != noFreelist {
-		return fmt.Errorf("%w: it has a list of free pages", errOthers)
+		return fmt.Errorf("%w: it has a list of free pages", errLayout)
 	}
 	there := map[string]bool{}
 	err := w.tree(w.root, nil, nil, 0, func(kind uint32, name, value []byte) error {
 		if kind != bucketLeaf || len(value) < bucketSize {
-			return fmt.Errorf("%w: it holds %q", errOthers, name)
+			return fmt.Errorf("%w: it holds %q", errLayout, name)
 		}
 		there[string(name)] = true
 		each := func(kind uint32, key, value []byte) error { return w.record(string(name), kind, key, value) }
@@ -167,18 +167,18 @@ func (w *verifier) buckets() error {
 	}
 	for _, name := range append(counted[:], metaBucket) {
 		if !there[name] {
-			return fmt.Errorf("%w: it has no %q", errOthers, name)
+			return fmt.Errorf("%w: it has no %q", errLayout, name)
 		}
 	}
 	return nil
 }
 
-var errOthers = errors.New("it is laid out otherwise")
+var errLayout = errors.New("it is laid out otherwise")
 
 // record takes one record of a bucket.
 func (w *verifier) record(bucket string, kind uint32, key, value []byte) error {
 	if kind != 0 {
-		return fmt.Errorf("%w: there is a bucket in %q", errOthers, bucket)
+		return fmt.Errorf("%w: there is a bucket in %q", errLayout, bucket)
 	}
 	body, err := unseal(bucket, key, value)
 	if err != nil {
@@ -294,12 +294,12 @@ func (w *verifier) format() (format uint64, err error) {
 
 // compare holds what was found against what was written.
 func (w *verifier) compare() error {
-	var said totals
-	if err := decode(w.meta[string(tallyKey)], &said, tallyFields); err != nil {
+	var recorded totals
+	if err := decode(w.meta[string(totalsKey)], &recorded, totalsFields); err != nil {
 		return err
 	}
-	if said.records != w.found.records || said.bytes != w.found.bytes || said.sum != w.found.sum {
-		return fmt.Errorf("%d records of %d bytes are there, %d of %d were written, or they are not the same", w.found.records, w.found.bytes, said.records, said.bytes)
+	if recorded.records != w.found.records || recorded.bytes != w.found.bytes || recorded.sum != w.found.sum {
+		return fmt.Errorf("%d records of %d bytes are there, %d of %d were written, or they are not the same", w.found.records, w.found.bytes, recorded.records, recorded.bytes)
 	}
 	return nil
 }

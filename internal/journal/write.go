@@ -80,7 +80,7 @@ var errUnchanged = errors.New("nothing has changed")
 // commit writes the batches of a round, each whole or not at all. Numbers are
 // taken in their order, whoever came first.
 func (b *Bolt) commit(round []*pendingBatch) {
-	slices.SortStableFunc(round, func(x, y *pendingBatch) int { return cmp.Compare(x.begins(), y.begins()) })
+	slices.SortStableFunc(round, func(x, y *pendingBatch) int { return cmp.Compare(x.firstSeq(), y.firstSeq()) })
 	done := Stats{Commits: 1, Writes: uint64(len(round))}
 	var forgot []messages.UID
 	err := b.usable()
@@ -154,9 +154,9 @@ func (b *Bolt) whole(least int64) error {
 	return nil
 }
 
-// begins is the number of the first fact of a batch; one without facts may
+// firstSeq is the number of the first fact of a batch; one without facts may
 // speak of those of the others.
-func (w *pendingBatch) begins() messages.Seq {
+func (w *pendingBatch) firstSeq() messages.Seq {
 	if len(w.batch.Facts) == 0 {
 		return ^messages.Seq(0)
 	}
@@ -169,9 +169,9 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot [
 	if err != nil {
 		return nil, err
 	}
-	now, had := time.Now(), t.tally.last
+	now, had := time.Now(), t.totals.last
 	for _, w := range round {
-		facts, forms, err := encodeFresh(w.batch.Facts, t.tally.last)
+		facts, forms, err := encodeFresh(w.batch.Facts, t.totals.last)
 		if err != nil {
 			w.err = err // nothing of it was done
 			continue
@@ -188,7 +188,7 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot [
 	if err := t.flush(); err != nil {
 		return nil, err
 	}
-	done.Facts = uint64(t.tally.last - had)
+	done.Facts = uint64(t.totals.last - had)
 	if err := t.trim(now, b.keep, int(done.Facts)); err != nil {
 		return nil, err
 	}

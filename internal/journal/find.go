@@ -12,7 +12,7 @@ import (
 func (b *Bolt) LastJobNumber() (uint64, error) {
 	var n uint64
 	err := b.view(func(t *txn) error {
-		n = t.tally.number
+		n = t.totals.number
 		return nil
 	})
 	return n, err

@@ -22,7 +22,7 @@ const (
 	fileMode fs.FileMode = 0o600
 
 	openFlags = os.O_RDWR
-	lookFlags = os.O_RDONLY
+	readFlags = os.O_RDONLY
 	makeFlags = os.O_RDWR | os.O_CREATE | os.O_EXCL
 )
 
@@ -60,7 +60,7 @@ func makeEmpty(path string, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(guarded(func() error { return db.Update(lay) }), db.Close())
+	return errors.Join(guarded(func() error { return db.Update(layOut) }), db.Close())
 }
 
 func syncDir(dir string) error {
@@ -131,7 +131,7 @@ func own(info fs.FileInfo) bool {
 func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, *os.File, error) {
 	o.FreelistType, o.NoFreelistSync, o.NoStatistics = bbolt.FreelistMapType, true, true
 	o.PageSize = pageSize
-	o.ReadOnly = flag == lookFlags
+	o.ReadOnly = flag == readFlags
 	var file *os.File
 	var refused error
 	o.OpenFile = func(name string, _ int, _ os.FileMode) (*os.File, error) {

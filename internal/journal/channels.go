@@ -9,7 +9,7 @@ import (
 // subscriber is what the file has of one channel.
 type subscriber struct {
 	Channel
-	heard time.Time // when it was last said anything of
+	seen time.Time // when it was last said anything of
 }
 
 func subscriberFields(f *fields, s *subscriber) {
@@ -17,14 +17,14 @@ func subscriberFields(f *fields, s *subscriber) {
 	nested(f, 2, &s.Filter, filterFields)
 	integer(f, 3, &s.Window)
 	uvarintField(f, 4, &s.Acked)
-	moment(f, 5, &s.heard)
+	moment(f, 5, &s.seen)
 }
 
 // channels takes what a batch says of channels.
 func (t *txn) channels(b Batch, now time.Time, most int) error {
 	for _, c := range b.Channels {
 		s := subscriber{Channel: c}
-		s.Acked = min(s.Acked, t.tally.last)
+		s.Acked = min(s.Acked, t.totals.last)
 		if err := t.subscribe(s, now, most); err != nil {
 			return err
 		}
@@ -53,14 +53,14 @@ func (t *txn) subscribe(s subscriber, now time.Time, most int) error {
 		return err
 	}
 	if old == nil {
-		for t.tally.channel >= uint64(most) {
-			if err := t.leaveSilent(); err != nil {
+		for t.totals.channel >= uint64(most) {
+			if err := t.dropIdlest(); err != nil {
 				return err
 			}
 		}
-		t.tally.channel++
+		t.totals.channel++
 	}
-	s.heard = now
+	s.seen = now
 	return t.put(channelsBucket, key, encode(&s, subscriberFields))
 }
 
@@ -74,7 +74,7 @@ func (t *txn) acknowledge(a messages.Acknowledge, now time.Time) error {
 	if err := decode(body, &s, subscriberFields); err != nil {
 		return err
 	}
-	s.Acked, s.heard = max(s.Acked, min(a.Seq, t.tally.last)), now
+	s.Acked, s.seen = max(s.Acked, min(a.Seq, t.totals.last)), now
 	return t.put(channelsBucket, key, encode(&s, subscriberFields))
 }
 
@@ -83,22 +83,22 @@ func (t *txn) leave(id messages.ChannelID) error {
 	if t.bucket(channelsBucket).Get(key) == nil {
 		return nil
 	}
-	t.tally.channel--
+	t.totals.channel--
 	return t.delete(channelsBucket, key)
 }
 
-// leaveSilent forgets the channel that was not heard of for longest.
-func (t *txn) leaveSilent() error {
-	var silent subscriber
+// dropIdlest forgets the channel that was not seen of for longest.
+func (t *txn) dropIdlest() error {
+	var idlest subscriber
 	err := t.eachChannel(func(s subscriber) {
-		if silent.ID == "" || s.heard.Before(silent.heard) {
-			silent = s
+		if idlest.ID == "" || s.seen.Before(idlest.seen) {
+			idlest = s
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return t.leave(silent.ID)
+	return t.leave(idlest.ID)
 }
 
 func (t *txn) eachChannel(do func(subscriber)) error {

@@ -1,0 +1,158 @@
+package journal
+
+import "troupe/messages"
+
+// The records as they are written. A number that was given stays with its field
+// for ever; a new field gets a new number.
+
+func jobFields(f *fields, j *messages.Job) {
+	text(f, 1, &j.ID)
+	text(f, 2, &j.UID)
+	text(f, 3, &j.Scope)
+	text(f, 4, &j.Session)
+	text(f, 5, &j.Principal)
+	text(f, 6, &j.Tag)
+	text(f, 7, &j.Name)
+	text(f, 8, &j.Command)
+	texts(f, 9, &j.Argv)
+	text(f, 10, &j.Description)
+	text(f, 11, &j.Mode)
+	text(f, 12, &j.Backend)
+	text(f, 13, &j.State)
+	flag(f, 14, &j.Background)
+	text(f, 15, &j.Outcome)
+	nested(f, 16, &j.Status, statusFields)
+	flag(f, 17, &j.Settled)
+	integer(f, 18, &j.Shell)
+	nested(f, 19, &j.Cause, causeFields)
+	nested(f, 20, &j.Err, errorFields)
+	integer(f, 21, &j.OOM)
+	flag(f, 22, &j.OutputOpen)
+	integer(f, 23, &j.Children)
+	list(f, 24, &j.Survivors, survivorFields)
+	texts(f, 25, &j.Flags)
+	texts(f, 26, &j.EnvDropped)
+	integer(f, 27, &j.Timeout)
+	moment(f, 28, &j.Deadline)
+	integer(f, 29, &j.PID)
+	uvarintField(f, 30, &j.StartTime)
+	text(f, 31, &j.Isolation)
+	text(f, 32, &j.Dir)
+	moment(f, 33, &j.Created)
+	moment(f, 34, &j.Started)
+	moment(f, 35, &j.Ended)
+	nested(f, 36, &j.Rusage, rusageFields)
+	flag(f, 37, &j.WaitingForInput)
+	list(f, 38, &j.Output, outputFields)
+	uvarintField(f, 39, &j.Seq)
+	list(f, 40, &j.OnFinish, noticeFields)
+	nested(f, 41, &j.Terminal, terminalFields)
+	flag(f, 42, &j.WaitingForSecret)
+}
+
+func terminalFields(f *fields, t *messages.Terminal) {
+	integer(f, 1, &t.Rows)
+	integer(f, 2, &t.Cols)
+}
+
+func noticeFields(f *fields, n *messages.Notice) {
+	text(f, 1, &n.To)
+	text(f, 2, &n.State)
+	uvarintField(f, 3, &n.Seq)
+	integer(f, 4, &n.Tries)
+	nested(f, 5, &n.Err, errorFields)
+}
+
+func statusFields(f *fields, s *messages.ExitStatus) {
+	integer(f, 1, &s.Code)
+	text(f, 2, &s.Signal)
+	integer(f, 3, &s.Number)
+}
+
+func causeFields(f *fields, c *messages.Cause) {
+	text(f, 1, &c.By)
+	text(f, 2, &c.Reason)
+	text(f, 3, &c.Signal)
+}
+
+func errorFields(f *fields, e *messages.Error) {
+	text(f, 1, &e.Code)
+	text(f, 2, &e.Reason)
+	text(f, 3, &e.Message)
+	text(f, 4, &e.Hint)
+}
+
+func survivorFields(f *fields, s *messages.Survivor) {
+	integer(f, 1, &s.PID)
+	text(f, 2, &s.State)
+	text(f, 3, &s.Wchan)
+	text(f, 4, &s.Why)
+}
+
+func rusageFields(f *fields, r *messages.Rusage) {
+	integer(f, 1, &r.User)
+	integer(f, 2, &r.System)
+	integer(f, 3, &r.MaxRSS)
+}
+
+func outputFields(f *fields, o *messages.StreamOutput) {
+	uvarintField(f, 1, &o.Stream)
+	integer(f, 2, &o.Bytes)
+	integer(f, 3, &o.Lines)
+	flag(f, 4, &o.Counted)
+	flag(f, 5, &o.LinesExact)
+	text(f, 6, &o.File)
+	list(f, 7, &o.Elided, gapFields)
+}
+
+func gapFields(f *fields, g *messages.OutputGap) {
+	integer(f, 1, &g.From)
+	integer(f, 2, &g.To)
+}
+
+func sessionOpenedFields(f *fields, s *messages.SessionOpened) {
+	i := &s.Info
+	text(f, 1, &i.Scope)
+	text(f, 2, &i.Session)
+	text(f, 3, &i.Backend)
+	integer(f, 4, &i.Parallel)
+	integer(f, 5, &i.Running)
+	integer(f, 6, &i.Queued)
+	integer(f, 7, &i.Adopted)
+	text(f, 8, &i.Dir)
+	text(f, 9, &i.Shell)
+	moment(f, 10, &i.Used)
+	text(f, 11, &i.Snapshot)
+	text(f, 12, &i.SnapshotError)
+}
+
+func sessionReplacedFields(f *fields, s *messages.SessionReplaced) {
+	text(f, 1, &s.Scope)
+	text(f, 2, &s.Session)
+	text(f, 3, &s.Dir)
+	text(f, 4, &s.Lost)
+}
+
+func sessionClosedFields(f *fields, s *messages.SessionClosed) {
+	text(f, 1, &s.Scope)
+	text(f, 2, &s.Session)
+	text(f, 3, &s.Reason)
+	list(f, 4, &s.Survivors, survivorFields)
+	text(f, 5, &s.By)
+}
+
+func scopeOpenedFields(f *fields, s *messages.ScopeOpened) { text(f, 1, &s.Path) }
+
+func scopeClosedFields(f *fields, s *messages.ScopeClosed) {
+	text(f, 1, &s.Path)
+	text(f, 2, &s.Reason)
+	texts(f, 3, &s.Jobs)
+	list(f, 4, &s.Survivors, survivorFields)
+}
+
+func filterFields(f *fields, m *messages.Filter) {
+	text(f, 1, &m.Scope)
+	text(f, 2, &m.Job)
+	flag(f, 3, &m.Ends)
+	text(f, 4, &m.Notice)
+}
