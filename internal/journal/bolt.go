@@ -16,63 +16,59 @@ import (
 	"troupe/messages"
 )
 
-// Bolt is the journal of a node that outlives its process: one file of bbolt,
-// which survives a SIGKILL at any instant and a loss of power with all that was
-// acknowledged. Whoever writes while another write is under way is committed
-// together with all others that wait.
-//
-// Reads and writes wait for the disk.
+// Bolt is a durable journal: one bbolt file that survives SIGKILL at any instant. A
+// loss of power loses nothing that was acknowledged. Writes that arrive during a commit
+// share the next one. Reads and writes wait for the disk.
 type Bolt struct {
 	path   string
 	keep   Retention
 	forgot func(jobs []messages.UID)
 	db     *bbolt.DB
-	file   *os.File // of db, which closes it
+	file   *os.File // file of db, which closes it
 
 	mu      sync.Mutex
-	queue   []*pendingBatch // who waits for the next commit; each is a blocked caller
+	queue   []*pendingBatch // blocked callers that wait for the next commit
 	writing bool
 	closed  bool
-	broken  error // a fault while the file was in use: nothing is done with it any more
-	stuck   bool  // bbolt panicked over it: it may hold its locks since
-	failing error // why the newest write was not made; nil: it was
+	broken  error // fault of the open file: it is not used again
+	stuck   bool  // bbolt panicked and may hold its locks
+	failing error // error of the newest write; nil: it succeeded
 	stats   Stats
 }
 
-// BoltOptions are the choices of a Bolt. The zero value means the defaults.
+// BoltOptions configure a Bolt. The zero value means the defaults.
 type BoltOptions struct {
 	Retention Retention
-	Timeout   time.Duration // for another process to let go of the file; 0: DefaultLockTimeout
+	Timeout   time.Duration // wait for another process to release the file; 0: DefaultLockTimeout
 
-	// Forgot hears of the jobs whose records were let go by the Retention, when that is
-	// committed, and not of those that were Removed. It is called by OpenBolt and by
-	// those who write, who wait for it: it must not write itself.
+	// Forgot receives the jobs whose records Retention removed, after the commit.
+	// Removed jobs are not included. OpenBolt and writers call it and wait for it, so
+	// it must not write.
 	Forgot func(jobs []messages.UID)
 
-	// NoSync leaves the disk to the kernel. A killed process loses nothing by it, a
-	// loss of power may leave no journal at all: for measurements.
+	// NoSync leaves the write-back to the kernel. A kill loses nothing then, but a loss
+	// of power may destroy the journal: for measurements.
 	NoSync bool
 }
 
-// DefaultLockTimeout is how long an ended daemon may take to let go of its
-// journal: longer than a commit on a slow disk, shorter than a user waits.
+// DefaultLockTimeout bounds the wait for an ending daemon to release its journal. It is
+// longer than a commit on a slow disk.
 const DefaultLockTimeout = 2 * time.Second
 
-// growth is by how much a large file grows; small ones double.
+// growth is the step by which a large file grows, in bytes; small ones double.
 const growth = 4 << 20
 
-// Stats count what a Bolt has done since it was opened.
+// Stats counts what a Bolt has done since it was opened.
 type Stats struct {
-	Commits uint64 // to the disk
-	Writes  uint64 // calls that they served
-	Facts   uint64 // recorded
-	Trimmed uint64 // facts forgotten
+	Commits uint64 // syncs to the disk
+	Writes  uint64 // calls served by them
+	Facts   uint64 // facts recorded
+	Trimmed uint64 // facts removed by Retention
 }
 
-// OpenBolt opens the journal at path, and makes it and its directory if they are
-// not there. A file that cannot be trusted is left as it is: ErrDamaged,
-// ErrForeign, ErrNewer or ErrUnsafe, with what to do. One that another process
-// has open is ErrInUse.
+// OpenBolt opens the journal at path, or creates it with its directory. It leaves an
+// untrustworthy file unchanged and returns ErrDamaged, ErrForeign, ErrNewer or
+// ErrUnsafe with a hint. If another process has the file open, it returns ErrInUse.
 func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultLockTimeout
@@ -92,9 +88,9 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	if errors.Is(err, errUnchanged) {
 		err = nil
 	}
-	trimmed := b.Append(nil) // what has become too old meanwhile
+	trimmed := b.Append(nil) // apply Retention to what has become too old
 	if full(trimmed) {
-		trimmed = nil // it goes later: a journal that is there can be read without room
+		trimmed = nil // try later: a full disk must not prevent reading
 	}
 	if err := errors.Join(err, trimmed); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -102,10 +98,10 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	return b, nil
 }
 
-// full says that there is no room.
+// full reports whether err means that the disk or a quota is full.
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// Stats tell what was done so far.
+// Stats returns the counts so far.
 func (b *Bolt) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -158,8 +154,8 @@ func (b *Bolt) Read(after messages.Seq, limit int) ([]messages.FactRecorded, err
 	return out, nil
 }
 
-// Close implements Store. It waits for the commit that is under way. A file over which
-// bbolt panicked is left to the end of the process.
+// Close implements Store. It waits for a commit in progress. A file over which bbolt
+// panicked stays open until the process ends.
 func (b *Bolt) Close() error {
 	b.mu.Lock()
 	closed, stuck, broken := b.closed, b.stuck, b.broken
@@ -174,7 +170,7 @@ func (b *Bolt) Close() error {
 	return guarded(b.db.Close)
 }
 
-// Health is why nothing can be recorded, as the newest write found it; nil: it can.
+// Health returns the error of the newest write; nil means that facts can be recorded.
 func (b *Bolt) Health() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,7 +180,7 @@ func (b *Bolt) Health() error {
 	return b.failing
 }
 
-// view looks at the newest commit.
+// view runs a read on the newest commit.
 func (b *Bolt) view(ask func(*txn) error) error {
 	if err := b.usable(); err != nil {
 		return err
@@ -209,8 +205,7 @@ func (b *Bolt) usable() error {
 	return b.broken
 }
 
-// fault gives an error its sentence. A journal that turned out to be damaged
-// while it was open is not touched again.
+// fault wraps an error for callers. Damage found in an open journal makes it unusable.
 func (b *Bolt) fault(err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrNoJob), errors.Is(err, ErrHole):
@@ -227,10 +222,10 @@ func (b *Bolt) fault(err error) error {
 	return fmt.Errorf("journal %s: %w", b.path, err)
 }
 
-var errPanic = errors.New("it could not be used")
+var errPanic = errors.New("cannot use the file")
 
-// guarded turns a panic into an error: bbolt reads a mapped file and trusts it,
-// so that a file cut off beneath it, or a bad sector, is a fault of memory.
+// guarded turns a panic into an error. bbolt maps its file, so that a truncated file or
+// a bad sector becomes a memory fault.
 func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -241,7 +236,7 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// seqKey is a number as a key: in order.
+// seqKey returns a number as a key that sorts numerically.
 func seqKey(seq messages.Seq) []byte {
 	return binary.BigEndian.AppendUint64(nil, uint64(seq))
 }

@@ -6,10 +6,10 @@ import (
 	"troupe/messages"
 )
 
-// subscriber is what the file has of one channel.
+// subscriber is the stored state of one channel.
 type subscriber struct {
 	Channel
-	seen time.Time // when it was last said anything of
+	seen time.Time // time of the last write about it
 }
 
 func subscriberFields(f *fields, s *subscriber) {
@@ -20,7 +20,7 @@ func subscriberFields(f *fields, s *subscriber) {
 	moment(f, 5, &s.seen)
 }
 
-// channels takes what a batch says of channels.
+// channels records the channels, acknowledgements and departures of a batch.
 func (t *txn) channels(b Batch, now time.Time, most int) error {
 	for _, c := range b.Channels {
 		s := subscriber{Channel: c}
@@ -42,7 +42,7 @@ func (t *txn) channels(b Batch, now time.Time, most int) error {
 	return nil
 }
 
-// subscribe makes room for a channel that is new.
+// subscribe stores a channel. A new one may displace others.
 func (t *txn) subscribe(s subscriber, now time.Time, most int) error {
 	if s.ID == "" {
 		return nil
@@ -87,7 +87,7 @@ func (t *txn) leave(id messages.ChannelID) error {
 	return t.delete(channelsBucket, key)
 }
 
-// dropIdlest forgets the channel that was not seen of for longest.
+// dropIdlest removes the channel with the oldest write.
 func (t *txn) dropIdlest() error {
 	var idlest subscriber
 	err := t.eachChannel(func(s subscriber) {

@@ -6,8 +6,8 @@ import (
 	"troupe/messages"
 )
 
-// The kinds of facts as they are written; a number is never used again. A new
-// kind raises the Format, so that an older troupe refuses the file.
+// Stored kinds of facts; numbers are never reused. A new kind raises the Format, so
+// that an older troupe refuses the file.
 const (
 	kindQueued uint64 = iota + 1
 	kindStarted
@@ -25,7 +25,7 @@ const (
 	kindNotified
 )
 
-// aboutJobs are the facts that carry the record of a job and nothing else.
+// aboutJobs maps kinds to facts that consist of a job's record.
 var aboutJobs = [...]messages.CommandFact{
 	kindQueued: messages.CommandQueued{}, kindStarted: messages.CommandStarted{}, kindPromoted: messages.CommandPromoted{},
 	kindStopping: messages.CommandStopping{}, kindDraining: messages.CommandDraining{}, kindFinished: messages.CommandFinished{},
@@ -56,7 +56,7 @@ func jobKind(fact messages.CommandFact) uint64 {
 	return 0
 }
 
-// encodeFact writes a fact: its kind in field 1, the rest of it in field 2.
+// encodeFact encodes a fact: its kind in field 1, its content in field 2.
 func encodeFact(fact messages.Fact) ([]byte, error) {
 	f := &fields{write: true, buf: make([]byte, 0, usualSize)}
 	switch v := fact.(type) {
@@ -77,7 +77,7 @@ func encodeFact(fact messages.Fact) ([]byte, error) {
 		whole(f, kindScopeClosed, &v, scopeClosedFields)
 	}
 	if len(f.buf) == 0 {
-		return nil, fmt.Errorf("the journal has no form for a %T", fact)
+		return nil, fmt.Errorf("the journal cannot encode a %T", fact)
 	}
 	return f.buf, nil
 }
@@ -87,7 +87,7 @@ func whole[T any](f *fields, kind uint64, p *T, each func(*fields, *T)) {
 	put(f, 2, p, each)
 }
 
-// decodeFact reads what encodeFact wrote. A kind that is not known is ErrNewer.
+// decodeFact decodes the form of encodeFact. An unknown kind is ErrNewer.
 func decodeFact(b []byte) (messages.Fact, error) {
 	f := fields{buf: b}
 	var kind uint64
@@ -116,7 +116,7 @@ func decodeKind(f *fields, kind uint64) (messages.Fact, error) {
 		return body(f, scopeClosedFields), nil
 	}
 	if kind >= uint64(len(aboutJobs)) {
-		return nil, fmt.Errorf("a fact is of the kind %d: %w", kind, ErrNewer)
+		return nil, fmt.Errorf("unknown kind %d of a fact: %w", kind, ErrNewer)
 	}
 	return aboutJobs[kind].With(body(f, jobFields)).(messages.Fact), nil
 }

@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// fields is one message in protobuf's wire format: numbered fields, zero values
-// left out. One listing of a record's fields both writes and reads it, so that
-// the two cannot disagree. Numbers ascend and are never given to another field;
-// a reader passes over those it does not know, which a newer troupe has written.
+// fields is one message in protobuf's wire format; zero values are omitted. One list of
+// a record's fields both writes and reads it, so that the two agree. Numbers ascend and
+// are never reused. A reader skips unknown numbers, which a newer troupe has written.
 type fields struct {
 	write bool
-	buf   []byte // what was written, or is still to be read
-	last  uint64 // the number read last
+	buf   []byte // written bytes, or bytes left to read
+	last  uint64 // last field number read
 	err   error
 }
 
-// The kinds of fields, as protobuf numbers them.
+// Wire types of protobuf.
 const (
 	varint    = 0
 	fixed64   = 1
@@ -27,7 +26,7 @@ const (
 	fixed32   = 5
 )
 
-var errWire = errors.New("its fields cannot be read")
+var errWire = errors.New("invalid fields")
 
 func (f *fields) fail(why string) {
 	if f.err == nil {
@@ -36,7 +35,7 @@ func (f *fields) fail(why string) {
 	f.buf = nil
 }
 
-// next reads on to the field n. It is false when there is none.
+// next reads up to field n and reports whether it exists.
 func (f *fields) next(n, kind uint64) bool {
 	for len(f.buf) > 0 {
 		tag, size := binary.Uvarint(f.buf)
@@ -57,7 +56,7 @@ func (f *fields) next(n, kind uint64) bool {
 			continue
 		}
 		if tag&7 != kind {
-			f.fail("a field is of another kind")
+			f.fail("a field has the wrong type")
 			return false
 		}
 		return true
@@ -76,11 +75,11 @@ func (f *fields) skip(kind uint64) {
 	case fixed32:
 		f.take(4)
 	default:
-		f.fail("a field is of an unknown kind")
+		f.fail("a field has an unknown type")
 	}
 }
 
-// end reads to the end of the message and says what was wrong with it.
+// end skips the rest of the message and returns its error.
 func (f *fields) end() error {
 	f.next(math.MaxUint64, varint)
 	return f.err
@@ -108,7 +107,7 @@ func (f *fields) take(size uint64) []byte {
 
 func (f *fields) tag(n, kind uint64) { f.buf = binary.AppendUvarint(f.buf, n<<3|kind) }
 
-// uvarintField is a field for a number that is never negative.
+// uvarintField reads or writes an unsigned number.
 func uvarintField[T ~uint8 | ~uint64](f *fields, n uint64, p *T) {
 	switch {
 	case f.write && *p != 0:
@@ -123,7 +122,7 @@ func uvarintField[T ~uint8 | ~uint64](f *fields, n uint64, p *T) {
 	}
 }
 
-// integer is a field for any number.
+// integer reads or writes a signed number.
 func integer[T ~int8 | ~int | ~int64](f *fields, n uint64, p *T) {
 	zigzag := uint64(*p)<<1 ^ uint64(int64(*p)>>63)
 	uvarintField(f, n, &zigzag)
@@ -142,12 +141,12 @@ func flag(f *fields, n uint64, p *bool) {
 		v = 1
 	}
 	uvarintField(f, n, &v)
-	if !f.write { // what is written may be read by others meanwhile
+	if !f.write { // a written record may have concurrent readers
 		*p = v != 0
 	}
 }
 
-// text is a field for a string of any bytes.
+// text reads or writes a string of any bytes.
 func text[T ~string](f *fields, n uint64, p *T) {
 	switch {
 	case f.write && *p != "":
@@ -163,7 +162,7 @@ func (f *fields) string(n uint64, s string) {
 	f.buf = append(f.buf, s...)
 }
 
-// nested is a field for a record of its own, which is left out when all of it is.
+// nested reads or writes an embedded record; an empty one is omitted.
 func nested[T any](f *fields, n uint64, p *T, each func(*fields, *T)) {
 	switch {
 	case f.write:
@@ -176,11 +175,11 @@ func nested[T any](f *fields, n uint64, p *T, each func(*fields, *T)) {
 	}
 }
 
-// put writes a record that lies in this one and gives its size.
+// put writes an embedded record and returns its size.
 func put[T any](f *fields, n uint64, p *T, each func(*fields, *T)) int {
 	f.tag(n, delimited)
 	at := len(f.buf)
-	f.buf = append(f.buf, 0) // its size, which is mostly one byte
+	f.buf = append(f.buf, 0) // placeholder of the size, mostly one byte
 	each(f, p)
 	size := len(f.buf) - at - 1
 	var form [binary.MaxVarintLen64]byte
@@ -191,7 +190,7 @@ func put[T any](f *fields, n uint64, p *T, each func(*fields, *T)) int {
 	return size
 }
 
-// list is a field for records in their order. An empty one comes back as nil.
+// list reads or writes records in order. An empty list is read as nil.
 func list[T any](f *fields, n uint64, p *[]T, each func(*fields, *T)) {
 	if f.write {
 		for i := range *p {
@@ -206,7 +205,7 @@ func list[T any](f *fields, n uint64, p *[]T, each func(*fields, *T)) {
 	}
 }
 
-// texts is a field for strings in their order.
+// texts reads or writes strings in order.
 func texts[T ~string](f *fields, n uint64, p *[]T) {
 	if f.write {
 		for _, s := range *p {
@@ -219,8 +218,7 @@ func texts[T ~string](f *fields, n uint64, p *[]T) {
 	}
 }
 
-// moment is a field for a point in time, in UTC and without the process's own
-// clock reading.
+// moment reads or writes a time, in UTC and without a monotonic reading.
 func moment(f *fields, n uint64, p *time.Time) {
 	switch {
 	case f.write && !p.IsZero():
@@ -242,7 +240,7 @@ func momentFields(f *fields, t *time.Time) {
 	}
 }
 
-// usualSize is enough for the record of most jobs.
+// usualSize is enough for the record of most jobs, in bytes.
 const usualSize = 384
 
 func encode[T any](p *T, each func(*fields, *T)) []byte {
@@ -257,7 +255,7 @@ func decode[T any](b []byte, p *T, each func(*fields, *T)) error {
 	return f.end()
 }
 
-// inside reads a record that lies in another one.
+// inside reads an embedded record.
 func inside[T any](f *fields, p *T, each func(*fields, *T)) {
 	b := f.take(f.uvarint())
 	if err := decode(b, p, each); err != nil && f.err == nil {

@@ -15,8 +15,8 @@ import (
 	"troupe/messages"
 )
 
-// A journal's file is 0600 in a directory that is 0700, both the user's own, and
-// is opened without following a link.
+// A journal file has mode 0600, its directory 0700, and both belong to the user. They
+// are opened without following a link.
 const (
 	dirMode  fs.FileMode = 0o700
 	fileMode fs.FileMode = 0o600
@@ -26,9 +26,9 @@ const (
 	makeFlags = os.O_RDWR | os.O_CREATE | os.O_EXCL
 )
 
-// prepare makes the directory and an empty journal, if they are not there. It is
-// made beside its place and linked there when it is whole, so that no instant
-// leaves half a journal.
+// prepare creates the directory and an empty journal if they do not exist. The file is
+// completed under another name and then linked, so that no half-made journal can
+// appear.
 func prepare(path string, timeout time.Duration) error {
 	dir, unfinished := filepath.Dir(path), path+".new"
 	if err := os.MkdirAll(dir, dirMode); err != nil {
@@ -38,10 +38,10 @@ func prepare(path string, timeout time.Duration) error {
 		return err
 	}
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("what is left of an unfinished journal: %w", err)
+		return fmt.Errorf("cannot remove an unfinished journal: %w", err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // whatever it is, verify looks at it
+		return nil // verify checks any existing file
 	}
 	if err := makeEmpty(unfinished, timeout); err != nil {
 		return err
@@ -71,7 +71,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// private checks the directory a journal is in.
+// private checks the directory of a journal.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -79,23 +79,23 @@ func private(dir string) error {
 	}
 	switch {
 	case !info.IsDir():
-		return unsafe(dir, "it is no directory of its own", "give a directory that is no link")
+		return unsafe(dir, "it is a link, or not a directory", "give a directory that is not a link")
 	case info.Mode().Perm()&0o077 != 0:
-		return unsafe(dir, "others may use it: its mode is "+info.Mode().Perm().String(), "chmod 700 "+dir)
+		return unsafe(dir, "other users have access: its mode is "+info.Mode().Perm().String(), "chmod 700 "+dir)
 	case !own(info):
-		return unsafe(dir, "it belongs to somebody else", "give a directory of your own")
+		return unsafe(dir, "it belongs to another user", "give a directory of your own")
 	}
 	return nil
 }
 
-// openSafe opens the file itself, never what a link points to.
+// openSafe opens the file itself, never the target of a link.
 func openSafe(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, fileMode)
 	switch {
 	case errors.Is(err, syscall.ELOOP):
 		return nil, unsafe(path, "it is a link", "move it away")
 	case err != nil:
-		return nil, fmt.Errorf("the journal cannot be opened: %w", err)
+		return nil, fmt.Errorf("cannot open the journal: %w", err)
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -111,13 +111,13 @@ func safeFile(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.Mode().IsRegular():
-		return unsafe(path, "it is no regular file", "move it away")
+		return unsafe(path, "it is not a regular file", "move it away")
 	case info.Mode().Perm()&0o077 != 0:
-		return unsafe(path, "others may use it: its mode is "+info.Mode().Perm().String(), "see who changed it, then chmod 600 "+path)
+		return unsafe(path, "other users have access: its mode is "+info.Mode().Perm().String(), "find the cause of the mode, then chmod 600 "+path)
 	case !own(info):
-		return unsafe(path, "it belongs to somebody else", "move it away")
+		return unsafe(path, "it belongs to another user", "move it away")
 	case ok && stat.Nlink != 1:
-		return unsafe(path, "it has another name too", "remove the other link")
+		return unsafe(path, "it has another hard link", "remove the other link")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, *os.File, erro
 		return err
 	})
 	if err != nil && file != nil {
-		file.Close() // and its lock with it, if bbolt has not: it may have panicked
+		file.Close() // this releases the lock, also after a panic of bbolt
 	}
 	switch {
 	case refused != nil:
@@ -168,7 +168,7 @@ func unsafe(path, what, hint string) error {
 func inUse(path string) error {
 	return &messages.Error{
 		Code: ErrInUse.Code, Reason: ErrInUse.Reason,
-		Message: fmt.Sprintf("another process has the journal %s open", path), Hint: "end the other daemon, or give this one a state directory of its own",
+		Message: fmt.Sprintf("another process has the journal %s open", path), Hint: "stop the other daemon, or give this one a state directory of its own",
 	}
 }
 
@@ -183,7 +183,7 @@ func damaged(path string, err error) error {
 func foreign(path, what string) error {
 	return &messages.Error{
 		Code: ErrForeign.Code, Reason: ErrForeign.Reason,
-		Message: fmt.Sprintf("the file %s is no journal of troupe: %s", path, what), Hint: "it was left as it is; move it away, or give another state directory",
+		Message: fmt.Sprintf("the file %s is not a journal of troupe: %s", path, what), Hint: "it was left as it is; move it away, or give another state directory",
 	}
 }
 

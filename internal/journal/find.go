@@ -125,7 +125,7 @@ func (t *txn) entryOf(bucket string, key, value []byte) (Entry, error) {
 	return r.Entry, nil
 }
 
-// find gives the job whose id which finds.
+// find returns the job whose id which finds.
 func (b *Bolt) find(which func(*txn) ([]byte, error)) (Entry, error) {
 	var e Entry
 	err := b.view(func(t *txn) error {

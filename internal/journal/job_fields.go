@@ -2,8 +2,8 @@ package journal
 
 import "troupe/messages"
 
-// The records as they are written. A number that was given stays with its field
-// for ever; a new field gets a new number.
+// Fields of the stored records. A number belongs to its field for ever; a new field
+// gets a new number.
 
 func jobFields(f *fields, j *messages.Job) {
 	text(f, 1, &j.ID)

@@ -6,31 +6,31 @@ import (
 	"troupe/messages"
 )
 
-// What a node that begins again must know, beside the facts: a projection of
-// them that is written together with them. Memory and Bolt have all of it.
+// The rest of the API is a projection of the facts, written together with them, for a
+// restart of the node. Memory and Bolt implement all of it.
 
 // Writer records more than facts.
 type Writer interface {
-	// Write records a batch: all of it or nothing, and Append is a Write of facts
-	// alone. What was recorded already is left as it is, so that a batch that
-	// failed can be given again. A batch that leaves a hole is ErrHole.
+	// Write records a batch completely or not at all; Append writes facts alone. What
+	// is recorded already stays unchanged, so a failed batch can be written again. A
+	// batch that leaves a gap is ErrHole.
 	Write(b Batch) error
 }
 
-// Batch is what is recorded together. It is done in the order of its fields.
+// Batch is recorded as a unit, in the order of its fields.
 type Batch struct {
 	Facts    []messages.FactRecorded
-	Keys     []Key                  // of jobs that are held; others are let go
-	Channels []Channel              // made, or made anew as they stand here
-	Acks     []messages.Acknowledge // a number never falls; unknown channels are let go
-	Left     []messages.ChannelID   // channels that are over
-	Removed  []messages.JobID       // forgotten before their time; jobs that are not over stay
-	Outputs  []Output               // of jobs that are held; others are let go
-	Ends     []messages.SessionEnd  // the last one last
+	Keys     []Key                  // of known jobs; others are ignored
+	Channels []Channel              // created or replaced
+	Acks     []messages.Acknowledge // a number never falls; unknown channels are ignored
+	Left     []messages.ChannelID   // channels to remove
+	Removed  []messages.JobID       // to be removed early; jobs that are not over stay
+	Outputs  []Output               // of known jobs; others are ignored
+	Ends     []messages.SessionEnd  // the newest last
 }
 
-// Output is a small output of a job, kept with its record: all of one stream, or,
-// as the stream OrderOf, the order of two and the times of any.
+// Output is a small output in the record of its job: the content of one stream, or, as
+// the stream OrderOf, the output order and times.
 type Output struct {
 	Job    messages.JobID
 	UID    messages.UID
@@ -38,93 +38,91 @@ type Output struct {
 	Data   []byte
 }
 
-// OrderOf is the order index (spill.Order) among the outputs.
+// OrderOf is the stream number of the output order (spill.Order).
 const OrderOf uint8 = 3
 
-// Outputs tells of the small outputs. A journal in memory, which is gone with what
-// writes the logs, lets them go.
+// Outputs returns small outputs. A Memory does not store them, since the logs are in
+// the same process.
 type Outputs interface {
-	// Outputs are those of one job: none if none were recorded, or it is forgotten.
+	// Outputs returns the small outputs of one job; none if none were recorded, or the
+	// job was removed.
 	Outputs(uid messages.UID) ([]Output, error)
 }
 
-// Key is the idempotency key of a job. It is held as long as the job's record.
+// Key is the idempotency key of a job. It is stored as long as the job's record.
 type Key struct {
 	Job       messages.JobID
 	Principal messages.Principal
 	Key       string
-	Digest    string // of the request, to tell another one under the same key
+	Digest    string // of the request: detects another request under the same key
 }
 
-// Entry is what is held of one job.
+// Entry is the stored state of one job.
 type Entry struct {
-	Job messages.Job // as the last fact about it has it, with the number of that fact
-	Key Key          // the zero value: it has none
-	// Over is the number of its last word; 0 while it is not over.
+	Job messages.Job // from its latest fact, with the number of that fact
+	Key Key          // zero: none
+	// Over is the number of its CommandRetired; 0 before that.
 	Over messages.Seq
 }
 
-// Jobs tells of the jobs that the facts told of. A job is over when its last
-// word, CommandRetired, is recorded; of what is told behind that, only the notices
-// of its end change its record. Those that are over are kept within the
-// bounds of Retention; of one that is not, the record is never let go.
+// Jobs returns the jobs of the facts. A job is over once CommandRetired is recorded;
+// afterwards only facts about its notices change its record. Retention bounds the jobs
+// that are over. Others are never removed.
 type Jobs interface {
-	// LastJobNumber is the highest number that a short id had ("j7": 7), also of jobs
-	// that were forgotten; 0 if there was none. Ids of jobs whose first fact was
-	// never recorded are not in it: ask the engine's inventory too.
+	// LastJobNumber returns the highest number of a short id ("j7": 7), including
+	// removed jobs; 0 if there was none. It does not know jobs without a recorded fact:
+	// see the engine's inventory.
 	LastJobNumber() (uint64, error)
 
-	// Job, ByUID, ByName and ByKey find one job, or ErrNoJob. Of several with a
-	// name the one that began last is given.
+	// Job, ByUID, ByName and ByKey return one job, or ErrNoJob. ByName returns the
+	// latest of several jobs.
 	Job(id messages.JobID) (Entry, error)
 	ByUID(uid messages.UID) (Entry, error)
 	ByName(name string) (Entry, error)
 	ByKey(principal messages.Principal, key string) (Entry, error)
 
-	// Live are the jobs that are not over, in the order in which they began: those
-	// the engine must be asked about.
+	// Live returns the jobs that are not over, by their first facts. The node looks for
+	// them in the engine.
 	Live() ([]Entry, error)
 
-	// Finished gives at most limit jobs that are over, the one that ended last first:
-	// those whose last word has a number below before, or the newest if that is 0.
-	// The number of a job's last word is in its entry.
+	// Finished returns up to limit jobs that are over, the newest first. They were over
+	// before the number before; 0 means no bound. Entry.Over continues the listing.
 	Finished(before messages.Seq, limit int) ([]Entry, error)
 }
 
-// Channel is how far one subscriber came. With the facts above Acked, which are
-// sent again under the same numbers, it makes delivery effectively once across
-// the end of a node, whatever way it ended.
+// Channel is the position of one subscriber. Facts above Acked are sent again under the
+// same numbers. This gives effectively-once delivery across restarts of the node.
 type Channel struct {
 	ID     messages.ChannelID
 	Filter messages.Filter
 	Window int
-	Acked  messages.Seq // it has dealt with all up to here
+	Acked  messages.Seq // all facts up to here are acknowledged
 }
 
-// Outbox tells of the channels, for as long as they are not left. A channel holds
-// the facts that it has not acknowledged within the bounds of Retention; who
-// comes back behind them is told by the first number that it reads.
+// Outbox returns the channels until they are left. A channel keeps its unacknowledged
+// facts within the bounds of Retention. A subscriber that is too late sees a gap before
+// the first number.
 type Outbox interface {
 	Channels() ([]Channel, error)
 }
 
 // Retention bounds what a journal keeps. The zero value means the defaults.
 type Retention struct {
-	Jobs     int           // that are over; 0: DefaultJobs
-	Age      time.Duration // since their end, and since a channel was heard of; 0: DefaultAge
-	Facts    int           // held at most, whoever still wants them; 0: DefaultFacts
+	Jobs     int           // jobs that are over; 0: DefaultJobs
+	Age      time.Duration // of a job since its end, of a channel since its last write; 0: DefaultAge
+	Facts    int           // facts, even if still needed; 0: DefaultFacts
 	Bytes    int64         // of all records; 0: DefaultBytes
-	Channels int           // remembered; 0: DefaultChannels
+	Channels int           // channels; 0: DefaultChannels
 }
 
-// The defaults of Retention.
+// Defaults of Retention.
 const (
 	DefaultJobs     = 10_000
 	DefaultAge      = 7 * 24 * time.Hour
-	DefaultFacts    = 100_000   // those of twenty thousand jobs: a job that runs for weeks holds no more of others
-	DefaultBytes    = 256 << 20 // commands of 16 MiB are allowed, ten thousand of them are not
-	DefaultChannels = 1024      // four times what a node serves at a time
-	tailFacts       = 1024      // the newest are held in any case: four outboxes of a channel
+	DefaultFacts    = 100_000   // those of twenty thousand jobs; a job that runs for weeks keeps no more
+	DefaultBytes    = 256 << 20 // one command may have 16 MiB; ten thousand of them may not
+	DefaultChannels = 1024      // four times the channels that a node serves at a time
+	tailFacts       = 1024      // newest facts that are always kept: four outboxes of a channel
 )
 
 func (r Retention) withDefaults() Retention {
@@ -146,7 +144,7 @@ func (r Retention) withDefaults() Retention {
 	return r
 }
 
-// idNumber is the number in a short id, 0 if it has none.
+// idNumber returns the number at the end of a short id, 0 if it has none.
 func idNumber(id messages.JobID) uint64 {
 	var n, unit uint64 = 0, 1
 	for i := len(id) - 1; i >= 0 && id[i] >= '0' && id[i] <= '9' && unit < 1e18; i-- {

@@ -6,24 +6,23 @@ import (
 	"troupe/messages"
 )
 
-// DefaultLimit is how many facts a journal in memory holds: those of about two thousand
-// jobs, twice as many as an in-process node keeps.
+// DefaultLimit bounds the facts of a Memory: those of about two thousand jobs, twice as
+// many as an in-process node keeps.
 const DefaultLimit = 10_000
 
-// Memory is the journal of a node that ends with its process. It holds the
-// newest facts and forgets the others, and of jobs that are over the newest
-// MemoryJobs; an age it does not know.
+// Memory is a journal that ends with its process. It keeps the newest facts, and the
+// newest MemoryJobs jobs that are over. It has no bound on age.
 type Memory struct {
 	limit int
 
 	mu     sync.Mutex
-	ring   []packedFact // fact n is at n % limit, once it is full
+	ring   []packedFact // fact n is at (n-1) % limit once it is full
 	last   messages.Seq
 	known  memoryTable
 	closed bool
 }
 
-// packedFact is one fact: a *packed, if it is about a job, or a messages.Fact.
+// packedFact is a *packedJob for a fact about a job, otherwise a messages.Fact.
 type packedFact any
 
 func unpack(s packedFact) messages.Fact {
@@ -33,7 +32,7 @@ func unpack(s packedFact) messages.Fact {
 	return s.(messages.Fact)
 }
 
-// NewMemory holds limit facts; 0 is DefaultLimit.
+// NewMemory returns a journal of limit facts; 0 means DefaultLimit.
 func NewMemory(limit int) *Memory {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -41,7 +40,7 @@ func NewMemory(limit int) *Memory {
 	return &Memory{limit: limit, known: newMemoryTable()}
 }
 
-// Quick implements actors.Quick: no call waits.
+// Quick implements actors.Quick: no call blocks.
 func (m *Memory) Quick() bool { return true }
 
 // First implements Store.
@@ -103,7 +102,7 @@ func (m *Memory) Write(b Batch) error {
 	return nil
 }
 
-// slot is where a fact stands; the first one has the number 1.
+// slot returns the index of a fact in the ring; numbers start at 1.
 func (m *Memory) slot(seq messages.Seq) int { return int((seq - 1) % messages.Seq(m.limit)) }
 
 // Read implements Store.

@@ -8,27 +8,27 @@ import (
 	"troupe/messages"
 )
 
-// MemoryJobs is how many finished jobs a journal in memory holds: as many as its node.
+// MemoryJobs bounds the finished jobs of a Memory, as many as its node keeps.
 const MemoryJobs = 1000
 
-// memoryTable is what a journal in memory holds beside the facts. A job's record is
-// the one in the last fact about it.
+// memoryTable holds everything except the facts. A job's record is the one in its
+// latest fact.
 type memoryTable struct {
 	number   uint64
 	jobs     map[messages.JobID]*memoryJob
 	byUID    map[messages.UID]*memoryJob
 	byKey    map[keyName]messages.JobID
-	over     []*memoryJob // in the order of their last words
+	over     []*memoryJob // in the order of their CommandRetired
 	channels map[messages.ChannelID]*memoryChannel
-	clock    uint64 // counts what was said of channels
+	clock    uint64 // counts writes about channels
 	ends     []messages.SessionEnd
 }
 
 type memoryJob struct {
 	last        *packedJob
-	seq         messages.Seq // of last
-	first, over messages.Seq // over: 0 while it is not
-	key         *Key         // nil: it has none
+	seq         messages.Seq // number of last
+	first, over messages.Seq // numbers of its first fact and its CommandRetired; over is 0 before that
+	key         *Key         // nil: none
 }
 
 type memoryChannel struct {
@@ -57,7 +57,7 @@ func (j *memoryJob) entry() Entry {
 	return e
 }
 
-// keyName is that of its key; the zero value: it has none.
+// keyName returns the name of its key; zero if it has none.
 func (j *memoryJob) keyName() keyName {
 	if j.key == nil {
 		return keyName{}
@@ -65,8 +65,8 @@ func (j *memoryJob) keyName() keyName {
 	return keyName{j.key.Principal, j.key.Key}
 }
 
-// learn takes a fact; of one about a job that is over, only what became of its
-// notices. It packs it, if it is about a job.
+// learn records a fact and packs it if it is about a job. After the job is over, only
+// the state of its notices changes.
 func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
 	fact, ok := f.Fact.(messages.CommandFact)
 	if !ok {
@@ -113,7 +113,7 @@ func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
 	return p
 }
 
-// jobIDs is which job a fact is about.
+// jobIDs returns the ids of a fact's job.
 func jobIDs(fact messages.CommandFact) (messages.JobID, messages.UID) {
 	job := fact.Record()
 	return job.ID, job.UID
@@ -132,7 +132,7 @@ func (k *memoryTable) forget(id messages.JobID) {
 	}
 }
 
-// take takes what a batch has beside its facts.
+// take records the parts of a batch after its facts.
 func (k *memoryTable) take(b Batch, last messages.Seq) {
 	for _, key := range b.Keys {
 		name := keyName{key.Principal, key.Key}
@@ -260,7 +260,7 @@ func entries(jobs []*memoryJob) []Entry {
 	return all
 }
 
-// look asks what is known, unless the journal is closed.
+// look reads the table, unless the journal is closed.
 func look[T any](m *Memory, ask func(*memoryTable) T) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

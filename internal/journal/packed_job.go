@@ -6,29 +6,28 @@ import (
 	"troupe/messages"
 )
 
-// packedJob is a fact about a job as a journal in memory holds it. A record is large, and
-// most of it is the same in all facts about one job, or not there at all, or not before
-// its end: the facts share the parts that do not change, and have those that there are.
+// packedJob is a fact about a job in a Memory. Records are large and mostly equal
+// between the facts of one job. The facts share unchanged parts, and omit empty ones.
 type packedJob struct {
 	who   *packedIdentity
-	start *packedStart // nil: nothing of it is known
-	end   *packedEnd   // the same
+	start *packedStart // nil: all empty
+	end   *packedEnd   // nil: all empty
 
 	output     []messages.StreamOutput
 	state      messages.State
 	seq        messages.Seq
-	kind       uint8 // jobKind
+	kind       uint8 // from jobKind
 	background bool
 	waits      bool
 	secret     bool
 }
 
-// packedIdentity is what is seldom changed in a record. As in the other parts, what stands
-// first in it can be compared.
+// packedIdentity holds the fields that seldom change. In this and the other parts the
+// embedded struct is comparable.
 type packedIdentity struct {
 	packedRequest
 	argv []string
-	rare *packedRare // nil: none of it is there
+	rare *packedRare // nil: all empty
 }
 
 type packedRequest struct {
@@ -44,7 +43,7 @@ type packedRequest struct {
 	terminal messages.Terminal
 }
 
-// packedRare is what most jobs have nothing of.
+// packedRare holds fields that most jobs leave empty.
 type packedRare struct {
 	labels
 	envDropped []string
@@ -59,7 +58,7 @@ type labels struct {
 	description string
 }
 
-// packedStart is what a record has of the start of its job.
+// packedStart holds the fields set at the start of a job.
 type packedStart struct {
 	dir       string
 	isolation messages.Isolation
@@ -69,7 +68,7 @@ type packedStart struct {
 	pid       int
 }
 
-// packedEnd is what a record has of the end of its job.
+// packedEnd holds the fields set at the end of a job.
 type packedEnd struct {
 	outcome    messages.Outcome
 	status     messages.ExitStatus
@@ -77,13 +76,13 @@ type packedEnd struct {
 	ended      time.Time
 	shell      int
 	children   int
-	failure    *packedFailure // nil: it had none
+	failure    *packedFailure // nil: none
 	oom        messages.Tristate
 	settled    bool
 	outputOpen bool
 }
 
-// packedFailure is what the record of a job has that did not end by itself.
+// packedFailure holds the fields of a job that did not end by itself.
 type packedFailure struct {
 	packedReason
 	survivors []messages.Survivor
@@ -94,7 +93,7 @@ type packedReason struct {
 	err   messages.Error
 }
 
-// pack packs a fact; former is one about the same job, or nil.
+// pack packs a fact. former is an earlier fact about the same job, or nil.
 func pack(fact messages.CommandFact, former *packedJob) *packedJob {
 	j := fact.Record()
 	if former == nil {
@@ -107,7 +106,7 @@ func pack(fact messages.CommandFact, former *packedJob) *packedJob {
 	}
 }
 
-// identityOf, as its like below, is former if the record has the same.
+// identityOf returns former if nothing has changed, like the functions below.
 func identityOf(j *messages.Job, former *packedIdentity) *packedIdentity {
 	now := packedIdentity{
 		packedRequest: packedRequest{
@@ -166,7 +165,8 @@ func failureOf(j *messages.Job, former *packedFailure) *packedFailure {
 	return keep(now)
 }
 
-// sharedOrNew is former if it is as now, nil if now is nothing, or else a copy of it.
+// sharedOrNew returns nil for a zero now, former if it is equal, otherwise a copy of
+// now.
 func sharedOrNew[T comparable](former *T, now T) *T {
 	var nothing T
 	switch {
@@ -178,10 +178,10 @@ func sharedOrNew[T comparable](former *T, now T) *T {
 	return keep(now)
 }
 
-// keep is a copy of what is not always kept.
+// keep returns a pointer to a copy of v.
 func keep[T any](v T) *T { return &v }
 
-// same reports whether two slices are one: those of a record are never changed.
+// same reports whether two slices are identical. Slices of a record are never modified.
 func same[T any](a, b []T) bool {
 	if len(a) == 0 {
 		return len(b) == 0 && (a == nil) == (b == nil)
@@ -196,7 +196,7 @@ func (p *packedJob) name() string {
 	return p.who.rare.name
 }
 
-// record is the record as it was.
+// record returns the unpacked record.
 func (p *packedJob) record() messages.Job {
 	w := p.who
 	j := messages.Job{
@@ -221,8 +221,8 @@ func (p *packedJob) record() messages.Job {
 	return j
 }
 
-// fact is the fact as it was.
+// fact returns the unpacked fact.
 func (p *packedJob) fact() messages.Fact { return p.over(p.record()).(messages.Fact) }
 
-// over is the same fact over another record.
+// over returns the same fact with another record.
 func (p *packedJob) over(j messages.Job) messages.CommandFact { return aboutJobs[p.kind].With(j) }

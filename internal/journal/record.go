@@ -11,11 +11,11 @@ import (
 	"troupe/messages"
 )
 
-// record is what the file has of one job.
+// record is the stored state of one job.
 type record struct {
 	Entry
-	first messages.Seq  // its first fact
-	small []smallOutput // what it wrote, if that is little
+	first messages.Seq  // number of its first fact
+	small []smallOutput // its outputs, if small
 }
 
 // smallOutput is one Output in a record.
@@ -44,11 +44,11 @@ func keyFields(f *fields, k *Key) {
 	text(f, 4, &k.Digest)
 }
 
-// longKey is from where on a name is not a key itself; bbolt takes 32 KiB.
+// longKey is the length from which a name is hashed, in bytes; bbolt allows 32 KiB.
 const longKey = 256
 
-// nameKey is a name of any length and bytes as a key. Behind its first byte it
-// has no NUL, which ends it where more follows.
+// nameKey returns a key for a name of any length and bytes. After its first byte it has
+// no NUL, so a NUL can end it.
 func nameKey(name string) []byte {
 	if len(name) <= longKey && strings.IndexByte(name, 0) < 0 {
 		return []byte(name)
@@ -57,7 +57,7 @@ func nameKey(name string) []byte {
 	return hex.AppendEncode([]byte{0}, sum[:])
 }
 
-// namedKey is where a job stands under its name, among others of that name.
+// namedKey returns the key of a job under its name, which several jobs may share.
 func namedKey(name string, first messages.Seq) []byte {
 	return append(append(nameKey(name), 0), seqKey(first)...)
 }
@@ -70,7 +70,7 @@ func hashKey(principal messages.Principal, key string) []byte {
 	return h.Sum(nil)
 }
 
-// fact records one fact in its form, and what it means for its job.
+// fact records one fact in its encoded form, and updates its job.
 func (t *txn) fact(f messages.FactRecorded, form []byte) error {
 	if err := t.put(factsBucket, seqKey(f.Seq), form); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (t *txn) fact(f messages.FactRecorded, form []byte) error {
 	return nil
 }
 
-// learn keeps what a fact says of its job; of one about a job that is over, only
-// what became of its notices.
+// learn updates the record of a fact's job. After the job is over, only the state of
+// its notices changes.
 func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 	job := fact.Record()
 	r, err := t.job(job.ID)
@@ -131,7 +131,7 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 	return nil
 }
 
-// save has a record written with the commit: one job has several facts in many.
+// save marks a record for the flush, so that several facts of a commit write it once.
 func (t *txn) save(r *record) {
 	if t.dirty == nil {
 		t.dirty = map[messages.JobID]*record{}
@@ -139,7 +139,7 @@ func (t *txn) save(r *record) {
 	t.dirty[r.Job.ID] = r
 }
 
-// flush writes what was saved.
+// flush writes the marked records.
 func (t *txn) flush() error {
 	for _, id := range slices.Sorted(maps.Keys(t.dirty)) {
 		if err := t.put(jobsBucket, nameKey(string(id)), encode(t.dirty[id], recordFields)); err != nil {
@@ -150,7 +150,7 @@ func (t *txn) flush() error {
 	return nil
 }
 
-// enter makes a job known by all its names.
+// enter adds a new job to the indexes.
 func (t *txn) enter(r *record) error {
 	id := []byte(r.Job.ID)
 	t.totals.number = max(t.totals.number, idNumber(r.Job.ID))
@@ -165,7 +165,7 @@ func (t *txn) enter(r *record) error {
 	return t.put(liveBucket, seqKey(r.first), id)
 }
 
-// rename makes a job known by another name than the one in its record.
+// rename moves a job in the index of names.
 func (t *txn) rename(r *record, name string) error {
 	if r.Job.Name != "" && r.Job.Name != name {
 		if err := t.delete(namesBucket, namedKey(r.Job.Name, r.first)); err != nil {
@@ -178,7 +178,7 @@ func (t *txn) rename(r *record, name string) error {
 	return t.put(namesBucket, namedKey(name, r.first), []byte(r.Job.ID))
 }
 
-// forget removes all of a job but its facts.
+// forget removes a job except for its facts.
 func (t *txn) forget(r *record) error {
 	if r.Over > 0 {
 		t.totals.over--
@@ -206,7 +206,7 @@ func (t *txn) forget(r *record) error {
 	return nil
 }
 
-// job gives a record, nil if there is none.
+// job returns a record; nil if there is none.
 func (t *txn) job(id messages.JobID) (*record, error) {
 	if r := t.dirty[id]; r != nil {
 		return r, nil
@@ -220,12 +220,12 @@ func (t *txn) job(id messages.JobID) (*record, error) {
 		return nil, err
 	}
 	if r.Job.ID != id {
-		return nil, nil // another one of the same hash
+		return nil, nil // another job with the same hash
 	}
 	return &r, nil
 }
 
-// take takes what a batch has beside its facts.
+// take records the parts of a batch after its facts.
 func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 	for _, k := range b.Keys {
 		if err := t.key(k); err != nil {
@@ -255,7 +255,7 @@ func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 	return nil
 }
 
-// output keeps an output with the record of its job.
+// output stores an output in the record of its job.
 func (t *txn) output(o Output) error {
 	r, err := t.job(o.Job)
 	if err != nil || r == nil || r.Job.UID != o.UID {

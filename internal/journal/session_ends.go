@@ -6,17 +6,15 @@ import (
 	"troupe/messages"
 )
 
-// The last ends of sessions are kept beside the facts, which are let go sooner: they say
-// to who asks what became of a shell that is not there any more.
-
-// SessionEnds tells of the last ends of sessions and of their shells.
+// SessionEnds returns the last ends of sessions and of their live shells. They outlast
+// the facts, and show clients what became of a missing shell.
 type SessionEnds interface {
-	// Ends are at most messages.MaxRecent, the last one first.
+	// Ends returns up to messages.MaxRecent ends, the last one first.
 	Ends() ([]messages.SessionEnd, error)
 }
 
-// lastEnds is what is kept when some more are told of, the last one last. What is there
-// already is left as it is.
+// lastEnds adds more, whose last is the newest, to kept and bounds the result. Known
+// ends are not added again.
 func lastEnds(kept, more []messages.SessionEnd) []messages.SessionEnd {
 	for _, end := range more {
 		if !slices.ContainsFunc(kept, func(e messages.SessionEnd) bool {
@@ -28,10 +26,10 @@ func lastEnds(kept, more []messages.SessionEnd) []messages.SessionEnd {
 	return kept[:min(len(kept), messages.MaxRecent)]
 }
 
-// endsKey is where they are, among what there is one of.
+// endsKey is the key of the ends in the meta bucket.
 var endsKey = []byte("ends")
 
-// endsList is the record.
+// endsList is the stored record.
 type endsList struct{ ends []messages.SessionEnd }
 
 func endsFields(f *fields, l *endsList) { list(f, 1, &l.ends, endFields) }
@@ -56,7 +54,7 @@ func endFields(f *fields, e *messages.SessionEnd) {
 	flag(f, 10, &e.Closed)
 }
 
-// ends takes what a batch says of ends.
+// ends records the session ends of a batch.
 func (t *txn) ends(more []messages.SessionEnd) error {
 	if len(more) == 0 {
 		return nil
@@ -80,7 +78,7 @@ func (t *txn) keptEnds() ([]messages.SessionEnd, error) {
 	return l.ends, err
 }
 
-// Ends implements Ends.
+// Ends implements SessionEnds.
 func (b *Bolt) Ends() (ends []messages.SessionEnd, err error) {
 	err = b.view(func(t *txn) error {
 		ends, err = t.keptEnds()
@@ -89,7 +87,7 @@ func (b *Bolt) Ends() (ends []messages.SessionEnd, err error) {
 	return ends, err
 }
 
-// Ends implements Ends.
+// Ends implements SessionEnds.
 func (m *Memory) Ends() ([]messages.SessionEnd, error) {
 	return look(m, func(k *memoryTable) []messages.SessionEnd { return slices.Clone(k.ends) })
 }

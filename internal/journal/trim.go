@@ -7,14 +7,14 @@ import (
 	"troupe/messages"
 )
 
-// What is forgotten, a little with each commit, so that none takes long: as much
-// as came, and trimSpare more of what has only become too old.
+// trimSpare bounds the removals of a commit, so that none takes long: twice the facts
+// that it added, plus trimSpare.
 const trimSpare = 128
 
-// trim forgets what is out of bounds. facts is how many were added.
+// trim removes what exceeds keep. facts is the number of added facts.
 func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 	budget := trimSpare + 2*facts
-	waiting, after := uint64(0), messages.Seq(0) // jobs whose end is to be told, and the newest of them
+	waiting, after := uint64(0), messages.Seq(0) // jobs with pending notices, and the newest of them
 	for ; budget > 0; budget-- {
 		r, err := t.next(overBucket, after)
 		if err != nil {
@@ -49,7 +49,7 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 	return t.trimBytes(keep, budget)
 }
 
-// trimBytes lets jobs go whose records alone are too much.
+// trimBytes removes jobs whose records alone are too large.
 func (t *txn) trimBytes(keep Retention, budget int) error {
 	for ; budget > 0 && t.totals.facts == 0 && t.totals.bytes > uint64(keep.Bytes); budget-- {
 		r, err := t.oldestOver()
@@ -65,7 +65,7 @@ func (t *txn) trimBytes(keep Retention, budget int) error {
 
 func pending(n messages.Notice) bool { return n.State == messages.NoticePending }
 
-// expire forgets a job that nobody asked to forget, and notes that.
+// expire removes a job because of Retention and reports it to Forgot.
 func (t *txn) expire(r *record) error {
 	t.forgot = append(t.forgot, r.Job.UID)
 	return t.forget(r)
@@ -73,10 +73,10 @@ func (t *txn) expire(r *record) error {
 
 func (t *txn) oldestOver() (*record, error) { return t.front(overBucket) }
 
-// front gives the job that a bucket of numbers names first, nil if there is none.
+// front returns the first job of an index by number; nil if it is empty.
 func (t *txn) front(bucket string) (*record, error) { return t.next(bucket, 0) }
 
-// next gives the job that a bucket of numbers names behind one, nil if there is none.
+// next returns the job after a number in an index; nil if there is none.
 func (t *txn) next(bucket string, after messages.Seq) (*record, error) {
 	k, v := t.bucket(bucket).Cursor().Seek(seqKey(after + 1))
 	if k == nil {
@@ -93,8 +93,8 @@ func (t *txn) next(bucket string, after messages.Seq) (*record, error) {
 	return r, err
 }
 
-// wanted is the number of the oldest fact that somebody may ask for: of a job
-// that runs, of the oldest that is kept, or above what a channel acknowledged.
+// wanted returns the number of the oldest fact still in use: by a kept job, by a
+// channel that has not acknowledged it, or among the newest.
 func (t *txn) wanted(now time.Time, keep Retention) (messages.Seq, error) {
 	wanted := messages.Seq(1)
 	if tail := messages.Seq(min(tailFacts, keep.Facts)); t.totals.last > tail {
@@ -110,7 +110,7 @@ func (t *txn) wanted(now time.Time, keep Retention) (messages.Seq, error) {
 		}
 	}
 	if t.totals.first() >= wanted {
-		return wanted, nil // nothing can go, whatever the channels want
+		return wanted, nil // nothing can be removed, whatever the channels need
 	}
 	err := t.eachChannel(func(s subscriber) {
 		if now.Sub(s.seen) <= keep.Age {

@@ -11,14 +11,13 @@ import (
 	"troupe/messages"
 )
 
-// Format is the number of the file's format. It is raised when an older troupe
-// could not read what is written, or would read it wrongly: by a new kind of
-// fact, never by a new field.
+// Format is the number of the file's format. A new kind of fact raises it, since an
+// older troupe would misread the file; a new field does not.
 const Format = 2
 
-// The buckets.
+// Buckets and their keys: values.
 const (
-	metaBucket     = "meta"     // format, tally
+	metaBucket     = "meta"     // format, totals, ends
 	factsBucket    = "facts"    // number: fact
 	jobsBucket     = "jobs"     // id: record
 	liveBucket     = "live"     // number of its first fact: id
@@ -29,7 +28,7 @@ const (
 	channelsBucket = "channels" // id: channel
 )
 
-// counted are the buckets whose records the tally counts.
+// counted lists the buckets whose records the totals count.
 var counted = [...]string{
 	factsBucket, jobsBucket, liveBucket, overBucket, uidsBucket, namesBucket, keysBucket, channelsBucket,
 }
@@ -39,15 +38,14 @@ var (
 	totalsKey = []byte("tally")
 )
 
-// totals is what is known of the whole. sum is that of the seals of all records:
-// a page that another commit has left in the place of a newer one is well formed
-// by itself, and only missed by its sum.
+// totals describes the whole file. sum adds the seals of all records: it reveals an
+// older page in the place of a newer one, which is well formed by itself.
 type totals struct {
-	last    messages.Seq // the number of the newest fact, for ever
-	facts   uint64       // held; they end with last
-	number  uint64       // the highest of a short id
-	over    uint64       // jobs
-	channel uint64       // channels
+	last    messages.Seq // number of the newest fact ever recorded
+	facts   uint64       // stored; they end with last
+	number  uint64       // highest number of a short id
+	over    uint64       // jobs that are over
+	channel uint64       // stored channels
 	records uint64
 	bytes   uint64
 	sum     uint64
@@ -78,11 +76,11 @@ func (t *totals) discount(key, value []byte) {
 	t.sum -= uint64(binary.LittleEndian.Uint32(value))
 }
 
-// Each value is sealed: a CRC-32C of the bucket, the key and the record stands
-// before it.
+// sealSize is the length of a value's seal: a CRC-32C of bucket, key and record before
+// the record.
 const sealSize = 4
 
-var errSeal = errors.New("a record is not what was written")
+var errSeal = errors.New("a record is not as written")
 
 func seal(bucket string, key, body []byte) []byte {
 	value := make([]byte, sealSize, sealSize+len(body))
@@ -98,23 +96,23 @@ func unseal(bucket string, key, value []byte) ([]byte, error) {
 }
 
 func checksum(bucket string, key, body []byte) uint32 {
-	castagnoli := crc32.MakeTable(crc32.Castagnoli) // made once, by the library
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // cached by the library
 	sum := crc32.Update(0, castagnoli, []byte(bucket))
 	sum = crc32.Update(sum, castagnoli, key)
 	return crc32.Update(sum, castagnoli, body)
 }
 
-// txn is one look or one change. Every record passes its put, delete and get.
+// txn is one read or one change. Every record passes put, delete and get.
 type txn struct {
 	tx      *bbolt.Tx
 	totals  totals
-	dirty   map[messages.JobID]*record // of jobs, still to be written
+	dirty   map[messages.JobID]*record // records to be written by the flush
 	changed bool
-	trimmed uint64 // facts
+	trimmed uint64 // facts removed
 	forgot  []messages.UID
 }
 
-// layOut makes an empty journal.
+// layOut creates an empty journal.
 func layOut(tx *bbolt.Tx) error {
 	for _, name := range append(counted[:], metaBucket) {
 		if _, err := tx.CreateBucket([]byte(name)); err != nil {
@@ -125,7 +123,7 @@ func layOut(tx *bbolt.Tx) error {
 	return errors.Join(mark(tx), t.end())
 }
 
-// mark makes the file one of this format. An older one is a part of it.
+// mark raises the format of the file to Format, which includes all older ones.
 func mark(tx *bbolt.Tx) error {
 	f, format := fields{write: true}, uint64(Format)
 	uvarintField(&f, 1, &format)
@@ -145,12 +143,12 @@ func begin(tx *bbolt.Tx) (*txn, error) {
 	return t, decode(body, &t.totals, totalsFields)
 }
 
-// end writes what has changed of the whole.
+// end writes the totals.
 func (t *txn) end() error {
 	return t.bucket(metaBucket).Put(totalsKey, seal(metaBucket, totalsKey, encode(&t.totals, totalsFields)))
 }
 
-// bucket gives a bucket; those that only grow at their end are packed full.
+// bucket returns a bucket. Buckets that grow only at their end are packed densely.
 func (t *txn) bucket(name string) *bbolt.Bucket {
 	b := t.tx.Bucket([]byte(name))
 	if name == factsBucket || name == overBucket {

@@ -13,19 +13,19 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// bbolt maps its file and trusts what it reads there: of a damaged one it
-// panics, in a goroutine of its own, or it recurs until the process is ended. So
-// the whole file is read before bbolt may write to it, bounds first: meta pages,
-// the pages of every tree, the seal of every record, and what their tally says.
+// bbolt maps its file and trusts it. On a damaged file it panics in its own goroutine,
+// or recurses until the process dies. So the whole file is read, with bounds checks,
+// before bbolt may write to it: meta pages, the pages of every tree, the seal of every
+// record, and the totals.
 
-// Of bbolt's file format (its internal/common; unchanged since 2014).
+// bbolt's file format (its internal/common; unchanged since 2014).
 const (
 	boltMagic   = 0xED0CDAED
 	boltVersion = 2
 
-	pageSize    = 4096 // of ours, whatever the system's is
+	pageSize    = 4096 // of journals, independent of the system's
 	pageHeader  = 16   // id, flags, count, overflow
-	pageElement = 16   // of a branch: pos, ksize, pgid; of a leaf: flags, pos, ksize, vsize
+	pageElement = 16   // branch: pos, ksize, pgid; leaf: flags, pos, ksize, vsize
 	metaSize    = 64
 	bucketSize  = 16 // root, sequence; with root 0 a page follows in place
 
@@ -38,8 +38,7 @@ const (
 	maxDepth   = 32
 )
 
-// verify looks at a file that is not open yet, under a lock that it shares with
-// other readers.
+// verify checks a file that is not open yet, under a shared lock.
 func verify(path string, timeout time.Duration) error {
 	db, _, opening := openFile(path, readFlags, bbolt.Options{Timeout: timeout})
 	if opening == nil {
@@ -59,21 +58,21 @@ func verify(path string, timeout time.Duration) error {
 	if err := verifyFile(path, f, info.Size()); err != nil {
 		return err
 	}
-	return opening // what the walk has not found
+	return opening // an error that the walk did not find
 }
 
 func verifyFile(path string, file io.ReaderAt, size int64) error {
 	w := &verifier{file: file, size: size, seen: map[uint64]bool{}, meta: map[string][]byte{}}
 	if known, err := w.metas(); err != nil {
 		if !known {
-			return foreign(path, "it does not begin as one")
+			return foreign(path, "it has no journal header")
 		}
 		return damaged(path, err)
 	}
 	walked := w.buckets()
 	format, err := w.format()
 	switch {
-	case err == nil && format > Format: // which may lay it out otherwise
+	case err == nil && format > Format: // its layout may differ
 		return newer(path, format)
 	case errors.Is(walked, errLayout):
 		return foreign(path, walked.Error())
@@ -87,24 +86,24 @@ func verifyFile(path string, file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// verifier is one pass through a file.
+// verifier checks one file in a single pass.
 type verifier struct {
 	file io.ReaderAt
 	size int64
 
-	valid bool   // the rest is known
-	root  uint64 // of the bucket of buckets
-	list  uint64 // of free pages
-	end   uint64 // the number of pages
+	valid bool   // a valid meta page was read
+	root  uint64 // page of the root bucket
+	list  uint64 // page of the free list
+	end   uint64 // number of pages
 	txid  uint64
 	seen  map[uint64]bool
 
 	found totals
-	meta  map[string][]byte // the records of the meta bucket
+	meta  map[string][]byte // records of the meta bucket
 }
 
-// metas finds the newest of the two meta pages that is whole, as bbolt does.
-// known says that it is a file of bbolt.
+// metas reads the newest valid meta page, as bbolt does. known reports whether the file
+// is one of bbolt.
 func (w *verifier) metas() (known bool, err error) {
 	for at := int64(0); at <= pageSize; at += pageSize {
 		head := make([]byte, pageHeader+metaSize)
@@ -118,26 +117,26 @@ func (w *verifier) metas() (known bool, err error) {
 	}
 	switch {
 	case !w.valid:
-		return known, errors.New("neither of its two beginnings is whole")
+		return known, errors.New("both meta pages are invalid")
 	case w.end > uint64(w.size/pageSize):
 		return true, fmt.Errorf("it is cut off after %d bytes", w.size)
 	}
 	return true, nil
 }
 
-// oneMeta reads a meta page, and takes it if it is whole and newer. One that
-// bbolt would take, and that it would not have written, is an error.
+// oneMeta reads a meta page and uses it if it is valid and newer. A valid page that a
+// journal would not have is an error.
 func (w *verifier) oneMeta(head []byte, page uint64) error {
 	m := head[pageHeader:]
 	word, long := binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
 	sum := fnv.New64a()
-	sum.Write(m[:56]) // it never fails
+	sum.Write(m[:56]) // never fails
 	if word(m) != boltMagic || word(m[4:]) != boltVersion || sum.Sum64() != long(m[56:]) {
 		return nil
 	}
 	txid := long(m[48:])
 	if word(m[8:]) != pageSize || long(head) != page || binary.NativeEndian.Uint16(head[8:]) != metaPage || txid%2 != page {
-		return errors.New("one of its two beginnings is not ours")
+		return errors.New("a meta page is not from a journal")
 	}
 	if !w.valid || txid > w.txid {
 		w.valid, w.root, w.list, w.end, w.txid = true, long(m[16:]), long(m[32:]), long(m[40:]), txid
@@ -145,7 +144,7 @@ func (w *verifier) oneMeta(head []byte, page uint64) error {
 	return nil
 }
 
-// buckets walks the bucket of buckets, and each of them.
+// buckets walks the root bucket and each bucket in it.
 func (w *verifier) buckets() error {
 	if w.list != noFreelist {
 		return fmt.Errorf("%w: it has a list of free pages", errLayout)
@@ -173,9 +172,9 @@ func (w *verifier) buckets() error {
 	return nil
 }
 
-var errLayout = errors.New("it is laid out otherwise")
+var errLayout = errors.New("unknown layout")
 
-// record takes one record of a bucket.
+// record checks and counts one record of a bucket.
 func (w *verifier) record(bucket string, kind uint32, key, value []byte) error {
 	if kind != 0 {
 		return fmt.Errorf("%w: there is a bucket in %q", errLayout, bucket)
@@ -192,8 +191,8 @@ func (w *verifier) record(bucket string, kind uint32, key, value []byte) error {
 	return nil
 }
 
-// tree walks the page with the number id and those below it. Its keys are
-// between low and high, if these are given.
+// tree walks page id and the pages below it. Keys must be between low and high; nil
+// means no bound.
 func (w *verifier) tree(id uint64, low, high []byte, depth int, each func(uint32, []byte, []byte) error) error {
 	if id < 2 || id >= w.end || depth > maxDepth {
 		return fmt.Errorf("page %d is not in the file", id)
@@ -208,7 +207,7 @@ func (w *verifier) tree(id uint64, low, high []byte, depth int, each func(uint32
 	}
 	for i := range pages {
 		if w.seen[id+i] {
-			return fmt.Errorf("page %d is there twice", id+i)
+			return fmt.Errorf("page %d is used twice", id+i)
 		}
 		w.seen[id+i] = true
 	}
@@ -217,7 +216,7 @@ func (w *verifier) tree(id uint64, low, high []byte, depth int, each func(uint32
 		return err
 	}
 	if binary.NativeEndian.Uint64(page) != id {
-		return fmt.Errorf("page %d is another one", id)
+		return fmt.Errorf("page %d has another number", id)
 	}
 	return w.page(page, low, high, depth, each)
 }
@@ -230,7 +229,7 @@ func (w *verifier) page(page, low, high []byte, depth int, each func(uint32, []b
 	flags, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
 	branch := flags == branchPage
 	if !branch && flags != leafPage || branch && count == 0 {
-		return errors.New("a page is of another kind")
+		return errors.New("a page has the wrong type")
 	}
 	var keys, values [][]byte
 	var words []uint64
@@ -262,8 +261,8 @@ func (w *verifier) page(page, low, high []byte, depth int, each func(uint32, []b
 	return nil
 }
 
-// element gives an element of a page: key and value, and the number of the page
-// below it or, in a leaf, its flags.
+// element returns an element of a page: key, value, and the page below it or, in a
+// leaf, its flags.
 func element(page []byte, i, count int, branch bool) (key, value []byte, word uint64, ok bool) {
 	at := uint64(pageHeader + i*pageElement)
 	if uint64(pageHeader+count*pageElement) > uint64(len(page)) {
@@ -292,14 +291,14 @@ func (w *verifier) format() (format uint64, err error) {
 	return format, f.err
 }
 
-// compare holds what was found against what was written.
+// compare compares the found totals with the recorded ones.
 func (w *verifier) compare() error {
 	var recorded totals
 	if err := decode(w.meta[string(totalsKey)], &recorded, totalsFields); err != nil {
 		return err
 	}
 	if recorded.records != w.found.records || recorded.bytes != w.found.bytes || recorded.sum != w.found.sum {
-		return fmt.Errorf("%d records of %d bytes are there, %d of %d were written, or they are not the same", w.found.records, w.found.bytes, recorded.records, recorded.bytes)
+		return fmt.Errorf("found %d records of %d bytes, recorded %d of %d, or their checksums differ", w.found.records, w.found.bytes, recorded.records, recorded.bytes)
 	}
 	return nil
 }

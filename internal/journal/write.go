@@ -12,23 +12,23 @@ import (
 	"troupe/messages"
 )
 
-// maxRound bounds what is committed together, so that who came first does not
-// wait for all that have come since.
+// maxRound bounds the calls of one commit, so that the first need not wait for all
+// later ones.
 const maxRound = 1024
 
 // pendingBatch is a caller whose batch is not committed yet.
 type pendingBatch struct {
 	batch Batch
 	err   error
-	leads bool // the next commit is this caller's to make
+	leads bool // this caller makes the next commit
 	woken chan struct{}
 }
 
 // Append implements Store.
 func (b *Bolt) Append(facts []messages.FactRecorded) error { return b.Write(Batch{Facts: facts}) }
 
-// Write implements Writer. The caller who finds no commit under way makes one;
-// those who come meanwhile wait, and the first of them makes the next for all.
+// Write implements Writer. A caller that finds no commit in progress makes one. Later
+// callers wait, and the first of them makes the next commit for all.
 func (b *Bolt) Write(batch Batch) error {
 	w := &pendingBatch{batch: batch, woken: make(chan struct{})}
 	b.mu.Lock()
@@ -50,7 +50,7 @@ func (b *Bolt) Write(batch Batch) error {
 	return w.err
 }
 
-// lead commits what waits, w first, and hands over to the next.
+// lead commits the waiting batches, w among them, and wakes the next leader.
 func (b *Bolt) lead(w *pendingBatch) {
 	b.mu.Lock()
 	n := min(len(b.queue), maxRound)
@@ -74,11 +74,11 @@ func (b *Bolt) lead(w *pendingBatch) {
 	}
 }
 
-// errUnchanged undoes a commit that would change nothing.
+// errUnchanged rolls back a commit without changes.
 var errUnchanged = errors.New("nothing has changed")
 
-// commit writes the batches of a round, each whole or not at all. Numbers are
-// taken in their order, whoever came first.
+// commit writes the batches of a round in the order of their facts, each completely or
+// not at all.
 func (b *Bolt) commit(round []*pendingBatch) {
 	slices.SortStableFunc(round, func(x, y *pendingBatch) int { return cmp.Compare(x.firstSeq(), y.firstSeq()) })
 	done := Stats{Commits: 1, Writes: uint64(len(round))}
@@ -119,9 +119,9 @@ func (b *Bolt) commit(round []*pendingBatch) {
 	b.stats.Trimmed += done.Trimmed
 }
 
-// update is that of bbolt, which undoes what was not done: it reads the whole file for
-// that in a goroutine of its own, where what the file lacks is the end of this process.
-// So nothing is undone in a file that was cut, nor behind a panic: it is left as it is.
+// update runs a change in a transaction of bbolt. bbolt rolls back by reading the whole
+// file in its own goroutine, which kills the process if the file was truncated. So
+// there is no rollback in a truncated file, nor after a panic.
 func (b *Bolt) update(change func(*bbolt.Tx) error) error {
 	tx, err := b.db.Begin(true)
 	if err != nil {
@@ -142,7 +142,7 @@ func (b *Bolt) update(change func(*bbolt.Tx) error) error {
 	return tx.Commit()
 }
 
-// whole reports whether the file has all that is in use of it.
+// whole reports whether the file still has all pages in use.
 func (b *Bolt) whole(least int64) error {
 	info, err := b.file.Stat()
 	switch {
@@ -154,8 +154,8 @@ func (b *Bolt) whole(least int64) error {
 	return nil
 }
 
-// firstSeq is the number of the first fact of a batch; one without facts may
-// speak of those of the others.
+// firstSeq returns the number of a batch's first fact. Batches without facts come last,
+// since they may concern facts of the others.
 func (w *pendingBatch) firstSeq() messages.Seq {
 	if len(w.batch.Facts) == 0 {
 		return ^messages.Seq(0)
@@ -163,7 +163,7 @@ func (w *pendingBatch) firstSeq() messages.Seq {
 	return w.batch.Facts[0].Seq
 }
 
-// apply does what the callers of a round ask for, and gives the jobs that had to go.
+// apply applies the batches of a round and returns the jobs that Retention removed.
 func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot []messages.UID, err error) {
 	t, err := begin(tx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot [
 	for _, w := range round {
 		facts, forms, err := encodeFresh(w.batch.Facts, t.totals.last)
 		if err != nil {
-			w.err = err // nothing of it was done
+			w.err = err // nothing of it was applied
 			continue
 		}
 		for i, f := range facts {
@@ -199,8 +199,8 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot [
 	return t.forgot, t.end()
 }
 
-// encodeFresh gives those facts that are not recorded yet, and their forms. What
-// it refuses is refused before anything is done.
+// encodeFresh returns the facts after last and their encoded forms. It rejects a batch
+// before anything is applied.
 func encodeFresh(facts []messages.FactRecorded, last messages.Seq) ([]messages.FactRecorded, [][]byte, error) {
 	facts, err := fresh(facts, last)
 	if err != nil {

@@ -1,0 +1,24 @@
+// Package journal stores the numbered facts of a node about its jobs, sessions and
+// scopes, in order. One recorder writes, many read: channels of facts read what they
+// no longer hold, and a subscriber resumes at its number. A journal may remove the
+// oldest facts, never one in the middle; a reader sees the gap in the first number.
+//
+//	bolt.go           the durable journal: opening, reading, faults
+//	channels.go       channels in the file
+//	fact.go           encoding of facts
+//	fields.go         protobuf's wire format
+//	file.go           safe creation and opening of the file; its errors
+//	find.go           finding jobs in the file
+//	job_fields.go     fields of the stored records
+//	jobs.go           what is stored beside facts; retention
+//	memory.go         the journal in memory
+//	memory_jobs.go    jobs and channels of the journal in memory
+//	packed_job.go     compact facts about jobs in memory
+//	record.go         job records and indexes in the file
+//	session_ends.go   the last ends of sessions
+//	store.go          the interface of a journal and its errors
+//	trim.go           removal by retention
+//	txn.go            buckets, seals and totals of a transaction
+//	verify.go         check of the whole file before it is used
+//	write.go          commits shared by waiting callers
+package journal
