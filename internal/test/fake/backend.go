@@ -16,7 +16,7 @@ type Backend struct {
 	engine *Engine
 	name   string // "": that of the engine's options
 	can    backends.Capabilities
-	seats  *shellOwners // of a kind that is a live shell
+	owners *shellOwners // of a kind that is a live shell
 }
 
 // Backend is the engine as a kind of job.
@@ -52,7 +52,7 @@ func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, f
 		}
 	}
 	s := &shell{backend: b, engine: b.engine, place: at, facts: facts, jobs: map[messages.UID]*Process{}}
-	if b.seats != nil {
+	if b.owners != nil {
 		s.find(held)
 	}
 	for _, h := range held {
@@ -101,7 +101,7 @@ func (s *shell) Start(c backends.Command, facts backends.FactHandler) backends.P
 		argv = []string{"sh", "-c", c.Text}
 	}
 	in := messages.UID("")
-	if s.backend.seats != nil {
+	if s.backend.owners != nil {
 		in = s.enter().ID
 	}
 	p := s.engine.start(backends.Spec{
@@ -189,7 +189,7 @@ func (s *shell) finish() {
 		return
 	}
 	s.done = true
-	if s.backend.seats != nil {
+	if s.backend.owners != nil {
 		s.forget()
 	}
 	go s.facts(messages.ShellClosed{Survivors: s.left})

@@ -74,7 +74,7 @@ func (p *Process) perform(by *binding, c backends.Control) {
 	case backends.Signal:
 		p.signal(a, c)
 	case backends.Deadline:
-		p.ladder.insure(p, c.After)
+		p.escalation.insure(p, c.After)
 		a.is(done())
 	case backends.Pause:
 		p.paused = true

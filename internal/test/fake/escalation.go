@@ -60,11 +60,11 @@ func (p *Process) stop(c messages.Cause, grace time.Duration) {
 		return
 	}
 	due := time.Now().Add(grace)
-	l := &p.ladder
+	l := &p.escalation
 	if l.begins {
 		if due.Before(l.wantKill) && !l.killed {
 			l.wantKill = due
-			l.climb(p)
+			l.escalate(p)
 		}
 		return
 	}
@@ -90,11 +90,11 @@ func (l *escalation) first(p *Process, grace time.Duration) {
 	if grace > 0 {
 		p.term()
 	}
-	l.climb(p)
+	l.escalate(p)
 }
 
-// climb waits for what is left of the grace.
-func (l *escalation) climb(p *Process) {
+// escalate waits for what is left of the grace.
+func (l *escalation) escalate(p *Process) {
 	if l.kill != nil {
 		l.kill.Stop()
 	}
@@ -112,7 +112,7 @@ func (l *escalation) climb(p *Process) {
 func (p *Process) expire() {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.finished() || p.ended || p.ladder.killed || time.Until(p.ladder.wantKill) > 0 {
+	if p.finished() || p.ended || p.escalation.killed || time.Until(p.escalation.wantKill) > 0 {
 		return
 	}
 	p.kill()
@@ -121,8 +121,8 @@ func (p *Process) expire() {
 // sent notes a signal of the ladder.
 func (p *Process) sent(name string, tree bool) {
 	p.signals = append(p.signals, Signal{Name: name, At: time.Now(), Tree: tree})
-	if p.ladder.stopped() && !p.told {
-		p.ladder.cause.Signal = name
+	if p.escalation.stopped() && !p.told {
+		p.escalation.cause.Signal = name
 	}
 }
 
@@ -140,7 +140,7 @@ func (p *Process) term() {
 
 // kill ends the tree, but for the survivors.
 func (p *Process) kill() {
-	l := &p.ladder
+	l := &p.escalation
 	l.killed = true
 	p.sent("KILL", true)
 	if len(p.leftovers.Survivors) > 0 {
@@ -163,7 +163,7 @@ func (p *Process) giveUp() {
 	if p.ended || p.unknown {
 		return
 	}
-	p.ladder.gaveUp = true
+	p.escalation.gaveUp = true
 	p.settleTree()
 }
 
@@ -187,7 +187,7 @@ func (l *escalation) insure(p *Process, after time.Duration) {
 	l.expires = at
 	l.deadline = time.AfterFunc(after, func() {
 		p.mu.Lock()
-		moved := !p.ladder.expires.Equal(at)
+		moved := !p.escalation.expires.Equal(at)
 		p.mu.Unlock()
 		if !moved {
 			p.stop(messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}, p.Spec.Grace)

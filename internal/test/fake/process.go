@@ -65,7 +65,7 @@ type Process struct {
 	blocked   map[messages.Stream]bool
 	pipe      []piece // written, not yet captured
 
-	ladder escalation
+	escalation escalation
 
 	// what it was asked
 	due     []pendingControl // controls from before its begin
@@ -85,7 +85,7 @@ func newProcess(e *Engine, s backends.Spec, c backends.Command, at backends.Exec
 		logs: map[messages.Stream]spill.Writer{}, credits: map[messages.Stream]int64{}, blocked: map[messages.Stream]bool{},
 	}
 	if s.Deadline > 0 {
-		p.ladder.insure(p, s.Deadline)
+		p.escalation.insure(p, s.Deadline)
 	}
 	return p
 }
@@ -221,7 +221,7 @@ func (p *Process) Settled() uint64 {
 func (p *Process) Deadline() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ladder.insured()
+	return p.escalation.insured()
 }
 
 func (p *Process) inventory() backends.InventoryJob {

@@ -36,7 +36,7 @@ func (p *Process) Begin() bool {
 	p.start = &messages.ProcessStarted{PID: int(pid), StartTime: uint64(pid), At: time.Now(), Isolation: messages.InCgroup}
 	p.say(*p.start)
 	p.doDue()
-	p.ladder.begun(p)
+	p.escalation.begun(p)
 	return true
 }
 
@@ -53,7 +53,7 @@ func (p *Process) Fail(err messages.Error, shell int) bool {
 
 func (p *Process) fail(err messages.Error, shell int) {
 	p.phase, p.due = failed, nil
-	p.ladder.end()
+	p.escalation.end()
 	p.seal()
 	p.number(func(seq uint64) messages.ProcessFact {
 		return messages.ProcessFailed{Seq: seq, Err: err, Shell: shell, At: time.Now()}
@@ -150,14 +150,14 @@ func (p *Process) exit(status messages.ExitStatus) {
 	if p.Spec.Live != nil {
 		p.later = append(p.later, func() { p.shellEnded(status) })
 	}
-	p.ladder.disinsure()
+	p.escalation.disinsure()
 	p.refuseAnswers()
 	p.say(messages.MainExited{Status: status, At: time.Now()})
 	if p.paused {
 		p.paused = false
 		p.capture()
 	}
-	if p.Spec.OnExit == messages.KillChildren && p.leftovers.N > 0 && !p.ladder.begins {
+	if p.Spec.OnExit == messages.KillChildren && p.leftovers.N > 0 && !p.escalation.begins {
 		p.sent("KILL", true)
 		p.childrenGone()
 	}
@@ -175,12 +175,12 @@ func (p *Process) childrenGone() {
 
 // settleTree says what is now due of the result and the two last words.
 func (p *Process) settleTree() {
-	stopped := p.ladder.stopped()
+	stopped := p.escalation.stopped()
 	alive := p.leftovers.N > 0
-	if p.phase != exited || p.unknown || !p.told && (p.held || p.undrained() || stopped && alive && !p.ladder.gaveUp) {
+	if p.phase != exited || p.unknown || !p.told && (p.held || p.undrained() || stopped && alive && !p.escalation.gaveUp) {
 		return
 	}
-	closes, ends := !p.leftovers.Output, !alive || p.ladder.gaveUp
+	closes, ends := !p.leftovers.Output, !alive || p.escalation.gaveUp
 	if !p.told && closes && ends {
 		p.sayAll(stopped)
 		return
@@ -214,7 +214,7 @@ func (p *Process) sayClosed(seq uint64) {
 
 func (p *Process) sayEnded(seq uint64) {
 	p.ended = true
-	p.ladder.end()
+	p.escalation.end()
 	p.keep(seq, messages.TreeEnded{Seq: seq, Survivors: p.survivors()})
 	p.tellWatchers()
 }
@@ -230,7 +230,7 @@ func (p *Process) result(seq, last uint64, stopped bool) (uint64, messages.Proce
 		Children: p.leftovers.N, Survivors: p.survivors(), OOM: messages.No, Flags: p.flags,
 	}
 	if stopped {
-		f.Cause = p.ladder.cause
+		f.Cause = p.escalation.cause
 	}
 	if p.shellInterior != nil && p.Spec.Live == nil {
 		f.Dir = p.shellInterior.where()
@@ -240,7 +240,7 @@ func (p *Process) result(seq, last uint64, stopped bool) (uint64, messages.Proce
 
 // survivors are named when the ladder has given up.
 func (p *Process) survivors() []messages.Survivor {
-	if !p.ladder.gaveUp {
+	if !p.escalation.gaveUp {
 		return nil
 	}
 	return p.leftovers.Survivors
@@ -249,7 +249,7 @@ func (p *Process) survivors() []messages.Survivor {
 func (p *Process) tellWatchers() {
 	left := p.survivors()
 	for _, tell := range p.watchers {
-		p.behind(func() { tell(left) })
+		p.afterFacts(func() { tell(left) })
 	}
 	p.watchers = nil
 }
@@ -259,7 +259,7 @@ func (p *Process) vanish() {
 	p.mu.Lock()
 	defer p.unlock()
 	p.unknown = true
-	p.ladder.end()
+	p.escalation.end()
 	p.seal()
 	p.tellWatchers()
 }

@@ -105,8 +105,8 @@ func (p *Process) discard() []item {
 	return behind
 }
 
-// behind does something when all that was said so far has been told.
-func (p *Process) behind(then func()) {
+// afterFacts does something when all that was said so far has been told.
+func (p *Process) afterFacts(then func()) {
 	if len(p.outbox) == 0 && !p.waking {
 		p.later = append(p.later, then)
 		return

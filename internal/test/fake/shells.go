@@ -22,7 +22,7 @@ func Live() backends.Capabilities {
 //
 // A place finds its shell again by what it held, or because the same backend had it.
 func (e *Engine) ShellBackend() *Backend {
-	return &Backend{engine: e, name: messages.BackendShell, can: Live(), seats: &shellOwners{shells: map[shellOwner]*Process{}}}
+	return &Backend{engine: e, name: messages.BackendShell, can: Live(), owners: &shellOwners{shells: map[shellOwner]*Process{}}}
 }
 
 // shellOwner is whose a live shell is.
@@ -95,15 +95,15 @@ func (l *live) alive() bool {
 	}
 	l.process.mu.Lock()
 	defer l.process.mu.Unlock()
-	return l.process.phase == running && !l.process.unknown && !l.process.ladder.begins
+	return l.process.phase == running && !l.process.unknown && !l.process.escalation.begins
 }
 
 // find binds the place to the shell it had, if there is one.
 func (s *shell) find(held []backends.InventoryJob) {
-	m := s.backend.seats
+	m := s.backend.owners
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	had := m.shells[s.seat()]
+	had := m.shells[s.owner()]
 	for _, h := range held {
 		if p := s.engine.get(h.ID); p != nil && p.Spec.Live != nil {
 			had = p
@@ -114,22 +114,22 @@ func (s *shell) find(held []backends.InventoryJob) {
 		s.adoptShell(had)
 	}
 	if had != nil {
-		m.shells[s.seat()] = had
+		m.shells[s.owner()] = had
 	}
 }
 
 // adoptShell takes up a shell that is there, or the memory of one that has died.
 func (s *shell) adoptShell(p *Process) {
 	l := &live{process: p}
-	if proc, err := s.engine.Adopt(p.ID, s.hearShell(l)); err == nil {
+	if proc, err := s.engine.Adopt(p.ID, s.shellFacts(l)); err == nil {
 		l.held = proc
 		s.take(p.ID)
 	}
 	s.live = l
 }
 
-// hearShell settles what the engine says of a shell: its place alone hears of it.
-func (s *shell) hearShell(l *live) backends.FactHandler {
+// shellFacts settles what the engine says of a shell: its place alone hears of it.
+func (s *shell) shellFacts(l *live) backends.FactHandler {
 	return func(fact messages.ProcessFact) {
 		last := uint64(0)
 		switch f := fact.(type) {
@@ -150,13 +150,13 @@ func (s *shell) hearShell(l *live) backends.FactHandler {
 
 // forget gives up the seat: who opens it again gets a shell that has not died.
 func (s *shell) forget() {
-	m := s.backend.seats
+	m := s.backend.owners
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.shells, s.seat())
+	delete(m.shells, s.owner())
 }
 
-func (s *shell) seat() shellOwner { return shellOwner{s.place.Scope, s.place.Session} }
+func (s *shell) owner() shellOwner { return shellOwner{s.place.Scope, s.place.Session} }
 
 // enter gives the shell for a command, made anew if it has died.
 func (s *shell) enter() *Process {
@@ -187,12 +187,12 @@ func (s *shell) enter() *Process {
 	s.engine.known[id] = p
 	s.engine.ever = append(s.engine.ever, p)
 	s.engine.mu.Unlock()
-	l.held = p.bind(s.hearShell(l))
+	l.held = p.bind(s.shellFacts(l))
 	p.Begin()
 	s.take(id)
-	m := s.backend.seats
+	m := s.backend.owners
 	m.mu.Lock()
-	m.shells[s.seat()] = p
+	m.shells[s.owner()] = p
 	m.mu.Unlock()
 	if died {
 		s.facts(messages.SessionReplaced{Dir: at.Dir, Lost: "functions, variables that were not exported, and what ran in the background"})
@@ -204,7 +204,7 @@ func (s *shell) enter() *Process {
 func (p *Process) ending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ladder.begins
+	return p.escalation.begins
 }
 
 // enters makes a command one of a shell.
