@@ -11,15 +11,15 @@ import (
 	"troupe/messages"
 )
 
-// Backend opens shells whose commands are played by the engine.
+// Backend opens sessions whose commands are played by the engine.
 type Backend struct {
 	engine *Engine
-	name   string // "": that of the engine's options
+	name   string // "": from the engine's options
 	can    backends.Capabilities
-	owners *shellOwners // of a kind that is a live shell
+	owners *shellOwners // of live shells; nil for other kinds
 }
 
-// Backend is the engine as a kind of job.
+// Backend returns the engine as a kind of job.
 func (e *Engine) Backend() *Backend { return &Backend{engine: e} }
 
 // Name implements backends.Backend.
@@ -61,13 +61,13 @@ func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, f
 	return s, nil
 }
 
-// shell is a session's place to run.
+// shell is the executor of a session.
 type shell struct {
 	backend *Backend
 	engine  *Engine
 
 	entering sync.Mutex
-	live     *live // its shell, if it is of that kind and has begun
+	live     *live // its live shell; nil before the first command
 
 	place backends.ExecutorSpec
 	facts backends.FactHandler
@@ -76,7 +76,7 @@ type shell struct {
 	jobs    map[messages.UID]*Process
 	left    []messages.Survivor
 	closing bool
-	done    bool // closed or released: nothing more is said
+	done    bool // closed or released: no more facts
 }
 
 func (s *shell) Check(c backends.Command) *messages.Error {
@@ -86,7 +86,7 @@ func (s *shell) Check(c backends.Command) *messages.Error {
 	return s.engine.options.Check(c)
 }
 
-// Runnable is never sure where there is a Check: it is asked.
+// Runnable returns false if Options.Check is set, which decides in Check.
 func (s *shell) Runnable(backends.Command) bool { return s.engine.options.Check == nil }
 
 func (s *shell) Start(c backends.Command, facts backends.FactHandler) backends.Process {
@@ -120,7 +120,7 @@ func (s *shell) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pro
 	return p, err
 }
 
-// take makes a job one of this place, until its tree has ended.
+// take adds a job to this executor until its tree has ended.
 func (s *shell) take(id messages.UID) {
 	p := s.engine.get(id)
 	if p == nil {
@@ -148,7 +148,7 @@ func (s *shell) Release() {
 	}
 }
 
-// Close ends what is left, but for what has exited and was started with
+// Close stops the jobs, except those that have exited and were started with
 // KeepChildren.
 func (s *shell) Close(grace time.Duration) {
 	s.mu.Lock()
@@ -170,7 +170,7 @@ func (s *shell) Close(grace time.Duration) {
 	s.finish()
 }
 
-// ended lets go of a job; a place that closes remembers who survived it.
+// ended removes a job. A closing executor collects the survivors.
 func (s *shell) ended(id messages.UID, left []messages.Survivor) {
 	s.mu.Lock()
 	if _, has := s.jobs[id]; has && s.closing {
@@ -181,7 +181,7 @@ func (s *shell) ended(id messages.UID, left []messages.Survivor) {
 	s.finish()
 }
 
-// finish says ShellClosed, once, when nothing is left to wait for.
+// finish emits ShellClosed once, after the last job has ended.
 func (s *shell) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

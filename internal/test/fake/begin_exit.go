@@ -7,20 +7,19 @@ import (
 	"troupe/messages"
 )
 
-// Children are what a process leaves behind when its main process exits.
+// Children describes the leftovers of a process after its main process exits.
 type Children struct {
-	N         int  // how many
-	Output    bool // the output is held open
-	Escaped   bool // … by a process that is not of the tree
+	N         int  // number of children
+	Output    bool // they hold the output open
+	Escaped   bool // a process outside of the tree holds it
 	Stubborn  bool // they ignore TERM
 	Survivors []messages.Survivor
 }
 
-// SurvivorWait is how long an engine looks for the end of a killed tree before
-// it names the survivors.
+// SurvivorWait is how long an engine waits after KILL before it reports survivors.
 const SurvivorWait = 2 * time.Second
 
-// Begin plays the start of the process. One whose logs cannot be made fails.
+// Begin starts the process. It fails if the logs cannot be created.
 func (p *Process) Begin() bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -40,7 +39,7 @@ func (p *Process) Begin() bool {
 	return true
 }
 
-// Fail plays a program that cannot be executed; shell is 127 or 126.
+// Fail simulates a program that cannot be executed; shell is 127 or 126.
 func (p *Process) Fail(err messages.Error, shell int) bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -61,14 +60,14 @@ func (p *Process) fail(err messages.Error, shell int) {
 	p.tellWatchers()
 }
 
-// Leave says what will be left when the main process exits.
+// Leave sets the leftovers after the exit of the main process.
 func (p *Process) Leave(c Children) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.leftovers = c
 }
 
-// Flag adds a flag to those of the result.
+// Flag adds a flag to the result.
 func (p *Process) Flag(s messages.Stream, f messages.Flag) bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -80,7 +79,7 @@ func (p *Process) Flag(s messages.Stream, f messages.Flag) bool {
 	return true
 }
 
-// AwaitInput plays a process that waits for input, or no longer does.
+// AwaitInput simulates a process that waits for input, or stops waiting.
 func (p *Process) AwaitInput(waiting bool) bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -91,11 +90,11 @@ func (p *Process) AwaitInput(waiting bool) bool {
 	return true
 }
 
-// Exit plays the end of the main process with a code.
+// Exit ends the main process with a code.
 func (p *Process) Exit(code int) bool { return p.exitWith(messages.ExitStatus{Code: code}) }
 
-// ExitSignal plays the end of the main process by a signal that is not of the
-// ladder: "SEGV".
+// ExitSignal ends the main process by a signal outside of the escalation, such as
+// "SEGV".
 func (p *Process) ExitSignal(name string) bool {
 	return p.exitWith(messages.ExitStatus{Signal: name, Number: numberOf(name)})
 }
@@ -110,8 +109,8 @@ func (p *Process) exitWith(status messages.ExitStatus) bool {
 	return true
 }
 
-// HoldDrain keeps the result back after the exit, as output that is still
-// collected does; HoldDrain(false) lets it go.
+// HoldDrain delays the result after the exit, like output that is still being drained,
+// until HoldDrain(false).
 func (p *Process) HoldDrain(hold bool) {
 	p.mu.Lock()
 	defer p.unlock()
@@ -119,7 +118,7 @@ func (p *Process) HoldDrain(hold bool) {
 	p.settleTree()
 }
 
-// CloseOutput plays the end of the last writer.
+// CloseOutput simulates the exit of the last writer.
 func (p *Process) CloseOutput() bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -131,7 +130,7 @@ func (p *Process) CloseOutput() bool {
 	return true
 }
 
-// EndTree plays the end of the children.
+// EndTree ends the children.
 func (p *Process) EndTree() bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -143,8 +142,7 @@ func (p *Process) EndTree() bool {
 	return true
 }
 
-// exit is the end of the main process. What was written before it is captured,
-// whoever holds the capture back.
+// exit ends the main process. Output written before it is captured, even while paused.
 func (p *Process) exit(status messages.ExitStatus) {
 	p.phase, p.status = exited, status
 	if p.Spec.Live != nil {
@@ -164,7 +162,7 @@ func (p *Process) exit(status messages.ExitStatus) {
 	p.settleTree()
 }
 
-// childrenGone ends the children, and with them what they held.
+// childrenGone ends the children, which closes the output they hold.
 func (p *Process) childrenGone() {
 	p.leftovers.N = 0
 	p.leftovers.Survivors = nil
@@ -173,7 +171,7 @@ func (p *Process) childrenGone() {
 	}
 }
 
-// settleTree says what is now due of the result and the two last words.
+// settleTree emits the result, OutputClosed and TreeEnded as far as they are due.
 func (p *Process) settleTree() {
 	stopped := p.escalation.stopped()
 	alive := p.leftovers.N > 0
@@ -197,7 +195,7 @@ func (p *Process) settleTree() {
 	}
 }
 
-// sayAll says the result of a job of which nothing is left.
+// sayAll emits the result of a job without leftovers.
 func (p *Process) sayAll(stopped bool) {
 	last := p.engine.seq.Add(3)
 	p.told = true
@@ -238,7 +236,7 @@ func (p *Process) result(seq, last uint64, stopped bool) (uint64, messages.Proce
 	return seq, f
 }
 
-// survivors are named when the ladder has given up.
+// survivors returns the survivors after the escalation has ended.
 func (p *Process) survivors() []messages.Survivor {
 	if !p.escalation.gaveUp {
 		return nil
@@ -254,7 +252,7 @@ func (p *Process) tellWatchers() {
 	p.watchers = nil
 }
 
-// vanish is the end of a process that the engine lost.
+// vanish ends a process that the engine lost.
 func (p *Process) vanish() {
 	p.mu.Lock()
 	defer p.unlock()
@@ -264,7 +262,7 @@ func (p *Process) vanish() {
 	p.tellWatchers()
 }
 
-// end kills what is left of a process at once, for Engine.Close.
+// end kills a process at once, for Engine.Close.
 func (p *Process) end() []messages.Survivor {
 	cause := messages.Cause{By: messages.ByShutdown, Reason: "the engine was closed"}
 	if p.Fail(messages.Error{Code: messages.ShuttingDown, Message: "the engine was closed before the program started"}, cannotStart) {

@@ -9,7 +9,7 @@ import (
 	"troupe/spill"
 )
 
-// binding is one owner's hold of a process: what Start and Adopt return.
+// binding is one owner's handle of a process, as returned by Start and Adopt.
 type binding struct {
 	*Process
 	facts backends.FactHandler
@@ -21,13 +21,13 @@ type numbered struct {
 	fact messages.ProcessFact
 }
 
-// item is a fact that is to be told, or something to do behind those that were.
+// item is a fact to deliver, or an action after the facts before it.
 type item struct {
 	fact messages.ProcessFact
 	then func()
 }
 
-// hold is a process as its owner sees it; it hides the test's methods.
+// hold is a process as its owner sees it; it hides the methods for tests.
 type hold struct{ b *binding }
 
 func (h hold) Output(s messages.Stream) (spill.Log, error) { return h.b.output(s) }
@@ -50,12 +50,12 @@ func (h hold) Settle(seq uint64) { h.b.engine.settleSoon(h.b.Process, seq) }
 
 func (h hold) Release() { h.b.unbind(h.b) }
 
-// bind gives the process to a new owner: the former one hears nothing more, the
-// new one hears all that is not settled.
+// bind gives the process a new owner. The former owner receives nothing more; the new
+// one receives everything that is not settled.
 func (p *Process) bind(facts backends.FactHandler) backends.Process {
 	b := &binding{p, facts}
 	p.mu.Lock()
-	behind := p.discard()
+	actions := p.discard()
 	p.owner = b
 	if p.start != nil {
 		p.outbox = append(p.outbox, item{fact: *p.start})
@@ -63,15 +63,15 @@ func (p *Process) bind(facts backends.FactHandler) backends.Process {
 	for _, n := range p.unsettled {
 		p.outbox = append(p.outbox, item{fact: n.fact})
 	}
-	p.outbox = append(p.outbox, behind...)
+	p.outbox = append(p.outbox, actions...)
 	p.replay()
 	p.mu.Unlock()
-	p.telling.Lock() // the former owner may be hearing its last fact
+	p.telling.Lock() // the former owner may be receiving its last fact
 	defer p.telling.Unlock()
 	return hold{b}
 }
 
-// replay tells a new owner what there is to tell. Called with mu.
+// replay delivers the queued facts to a new owner. The caller holds mu.
 func (p *Process) replay() {
 	after := p.engine.options.Replay
 	if after == 0 || p.waking || len(p.outbox) == 0 {
@@ -82,8 +82,8 @@ func (p *Process) replay() {
 	time.AfterFunc(after, p.tell)
 }
 
-// unbind takes the process from its owner, if that is b; nil is anyone. No fact
-// is told after it returns.
+// unbind removes the owner b; nil means any owner. No fact is delivered after it
+// returns.
 func (p *Process) unbind(b *binding) {
 	p.mu.Lock()
 	if b == nil || p.owner == b {
@@ -96,16 +96,15 @@ func (p *Process) unbind(b *binding) {
 	defer p.telling.Unlock()
 }
 
-// discard forgets what the owner was not told, and the owner. It returns what
-// was to be done behind it.
+// discard drops the queued facts and the owner. It returns the queued actions.
 func (p *Process) discard() []item {
-	behind := slices.DeleteFunc(p.outbox, func(x item) bool { return x.then == nil })
+	actions := slices.DeleteFunc(p.outbox, func(x item) bool { return x.then == nil })
 	p.owner, p.outbox, p.answers = nil, nil, nil
 	clear(p.credits)
-	return behind
+	return actions
 }
 
-// afterFacts does something when all that was said so far has been told.
+// afterFacts runs an action after all facts so far are delivered.
 func (p *Process) afterFacts(then func()) {
 	if len(p.outbox) == 0 && !p.waking {
 		p.later = append(p.later, then)
@@ -115,7 +114,7 @@ func (p *Process) afterFacts(then func()) {
 	p.wake()
 }
 
-// say tells a fact to the owner, behind those that were said before.
+// say emits a fact to the owner, after earlier ones.
 func (p *Process) say(fact messages.ProcessFact) {
 	p.said = append(p.said, fact)
 	if p.owner != nil {
@@ -124,20 +123,20 @@ func (p *Process) say(fact messages.ProcessFact) {
 	}
 }
 
-// number says a fact that stays until it is settled.
+// number emits a fact that stays until it is settled.
 func (p *Process) number(fact func(seq uint64) messages.ProcessFact) {
 	seq := p.engine.seq.Add(1)
 	p.keep(seq, fact(seq))
 }
 
-// keep says a fact that stays until its number is settled.
+// keep emits a fact that stays until its number is settled.
 func (p *Process) keep(seq uint64, fact messages.ProcessFact) {
 	p.unsettled = append(p.unsettled, numbered{seq, fact})
 	p.last = seq
 	p.say(fact)
 }
 
-// wake has the outbox told, unless that goes on already.
+// wake starts the delivery, unless it is running.
 func (p *Process) wake() {
 	if p.waking || len(p.outbox) == 0 {
 		return
@@ -146,7 +145,7 @@ func (p *Process) wake() {
 	go p.tell()
 }
 
-// tell empties the outbox. The lock of the state is free while a fact is told.
+// tell delivers the outbox. The state is unlocked during a delivery.
 func (p *Process) tell() {
 	for p.tellOne() {
 	}
@@ -182,7 +181,7 @@ func (p *Process) note(meta []byte) {
 	p.notes = append(p.notes, string(meta))
 }
 
-// settle forgets facts, and the process when none is left and it is over.
+// settle drops settled facts. It drops the process if it is over and none is left.
 func (p *Process) settle(seq uint64) {
 	p.mu.Lock()
 	defer p.unlock()

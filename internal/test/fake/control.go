@@ -10,19 +10,19 @@ import (
 	"troupe/messages"
 )
 
-// pendingControl is a control that waits for the begin of the process.
+// pendingControl is a control that arrived before the start of the process.
 type pendingControl struct {
 	by      *binding
 	control backends.Control
 }
 
-// answer is what a control is answered with, as soon as that is known.
+// answer is the answer to a control; fact is set once it is known.
 type answer struct {
 	by    *binding
-	nth   uint64 // of the control; 0: it is answered in its turn
+	nth   uint64 // number of the control; 0: it is answered in order
 	ready bool
 	fact  messages.ProcessFact
-	end   int64 // of the input that waits
+	end   int64 // offset of the end of a waiting input
 }
 
 func (a *answer) is(fact messages.ProcessFact) { a.ready, a.fact = true, fact }
@@ -33,7 +33,7 @@ func (p *Process) do(by *binding, c backends.Control) {
 	p.mu.Lock()
 	defer p.unlock()
 	if p.finished() {
-		return // nothing follows the last word
+		return // no facts after the last one
 	}
 	if p.phase == starting {
 		p.due = append(p.due, pendingControl{by, c})
@@ -50,7 +50,7 @@ func (p *Process) doDue() {
 	}
 }
 
-// perform does one control and answers it, in its turn if it has no number.
+// perform performs one control and answers it, in order if it has no number.
 func (p *Process) perform(by *binding, c backends.Control) {
 	a := &answer{by: by}
 	c, a.nth = backends.Number(c)
@@ -90,7 +90,7 @@ func (p *Process) perform(by *binding, c backends.Control) {
 	p.answer()
 }
 
-// answer tells what is ready.
+// answer emits the answers that are ready.
 func (p *Process) answer() {
 	p.answers = backends.DeliverAnswered(p.answers, (*answer).known, func(a *answer) {
 		if a.by != p.owner {
@@ -104,7 +104,7 @@ func (p *Process) answer() {
 	})
 }
 
-// refuseAnswers answers what a process that has exited can do no more.
+// refuseAnswers refuses the controls that an exited process can no longer perform.
 func (p *Process) refuseAnswers() {
 	for _, a := range p.answers {
 		if !a.ready {
@@ -114,8 +114,7 @@ func (p *Process) refuseAnswers() {
 	p.answer()
 }
 
-// FillInput plays a standard input that is full: what is given waits, until
-// FillInput(false).
+// FillInput simulates a full standard input: input waits until FillInput(false).
 func (p *Process) FillInput(full bool) {
 	p.mu.Lock()
 	defer p.unlock()
@@ -167,8 +166,7 @@ func (p *Process) closeInput(a *answer) {
 	}
 }
 
-// canAwait answers whether a look could show that the process waits for input:
-// AwaitInput plays what it shows.
+// canAwait answers CheckInput. AwaitInput simulates the result.
 func (p *Process) canAwait() messages.ProcessFact {
 	switch {
 	case p.Spec.Stdio.Stdin != messages.StdinPipe && p.Spec.Stdio.Terminal == (messages.Terminal{}):
@@ -195,7 +193,7 @@ func (p *Process) signal(a *answer, s backends.Signal) {
 	}
 	p.signals = append(p.signals, Signal{Name: s.Name, At: time.Now(), Tree: s.Tree, Asked: true})
 	a.is(done())
-	p.answer() // before what the signal does
+	p.answer() // before the effect of the signal
 	if s.Name == "KILL" {
 		if s.Tree {
 			p.childrenGone()
@@ -206,7 +204,7 @@ func (p *Process) signal(a *answer, s backends.Signal) {
 	p.react(s.Name, number)
 }
 
-// react is what the process does about a signal that can be caught.
+// react applies the behaviour of the process to a signal that can be caught.
 func (p *Process) react(name string, number int) {
 	switch {
 	case p.script != nil && p.script.Signal != nil:
@@ -224,7 +222,7 @@ func fatal(name string) bool {
 	return true
 }
 
-// numbers are the signals a played process knows, as Linux numbers them.
+// numbers returns the known signals with their numbers on Linux.
 func numbers() map[string]int {
 	return map[string]int{
 		"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9, "USR1": 10,
@@ -233,7 +231,7 @@ func numbers() map[string]int {
 	}
 }
 
-// numberOf takes "INT", "SIGINT" and "2"; 0 is no signal.
+// numberOf accepts "INT", "SIGINT" and "2"; 0 means invalid.
 func numberOf(name string) int {
 	if n, err := strconv.Atoi(name); err == nil && n > 0 && n < 65 {
 		return n

@@ -1,10 +1,3 @@
-// Package fake is an engine and a backend whose processes are played: by a
-// test, in real or in virtual time (testing/synctest), or by a script of their
-// own. It keeps every promise of package backends and writes down where its
-// caller does not: see Engine.Violations.
-//
-// Facts are told from goroutines that end when there is nothing more to tell,
-// so that none is left when a synctest bubble ends.
 package fake
 
 import (
@@ -21,37 +14,34 @@ import (
 	"troupe/spill"
 )
 
-// Options say how an engine plays. The zero value leaves every process to the
-// test.
+// Options configure an engine. The zero value leaves every process to the test.
 type Options struct {
-	Name  string                // of the backend; "": pipe
+	Name  string                // name of the backend; "": pipe
 	Can   backends.Capabilities // zero: all but Terminal, 64 in parallel, a queue of 32
 	Store spill.Store           // nil: a new Store
-	// Nature is what a process does about signals unless its script says more.
+	// Nature is the reaction of a process to signals without a script for them.
 	Nature SignalBehaviour
-	// Auto gives a process a life of its own; nil, or a nil Script, leaves it to
-	// the test. text is the shell text, or the words of argv joined by spaces.
+	// Auto returns the script of a process; nil leaves the process to the test. text is
+	// the shell text, or the words of argv joined by spaces.
 	Auto func(text string) *Script
-	// Check is asked by Shell.Check; nil refuses nothing.
+	// Check implements Executor.Check; nil accepts every command.
 	Check func(backends.Command) *messages.Error
-	// OpenFails is asked by Backend.Open; nil refuses nothing.
+	// OpenFails returns an error for Backend.Open; nil means that it succeeds.
 	OpenFails func(backends.ExecutorSpec) error
-	// Replay is how long after its adoption a process tells what it has to tell, as one
-	// behind a slow keeper.
+	// Replay delays the facts after an adoption, as a slow keeper does.
 	Replay time.Duration
-	// SettleAfter is how long it may not hear of a settlement if nothing else is asked of
-	// it, as one behind a socket.
+	// SettleAfter delays settlements until this time or the next call, as a socket
+	// does.
 	SettleAfter time.Duration
 }
 
-// waiting bounds Engine.Started: more processes than this that no test takes
-// are a fault of the test.
+// waiting bounds Engine.Started. More processes mean that the test does not take them.
 const waiting = 16384
 
-// firstPID is where the numbers of played processes begin.
+// firstPID is the pid of the first process.
 const firstPID = 1000
 
-// Engine is a backends.Engine of played processes.
+// Engine is a backends.Engine of simulated processes.
 type Engine struct {
 	// Started has every process that is left to the test, in the order of start.
 	Started <-chan *Process
@@ -66,12 +56,12 @@ type Engine struct {
 	mu         sync.Mutex
 	closed     bool
 	known      map[messages.UID]*Process
-	later      []func() // settlements that it has not heard of
+	later      []func() // settlements that are delayed
 	ever       []*Process
 	violations []string
 }
 
-// New makes an engine.
+// New returns an engine.
 func New(o Options) *Engine {
 	started := make(chan *Process, waiting)
 	e := &Engine{Started: started, started: started, options: o, store: o.Store, known: map[messages.UID]*Process{}}
@@ -82,7 +72,7 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Store is where the logs of the processes are.
+// Store returns the store of the processes' logs.
 func (e *Engine) Store() spill.Store { return e.store }
 
 // Start implements backends.Engine.
@@ -123,7 +113,7 @@ func (e *Engine) start(s backends.Spec, c backends.Command, at backends.Executor
 	return b
 }
 
-// cannotStart is a shell's status for a program that is there and cannot run.
+// cannotStart is a shell's exit status for a program that cannot run.
 const cannotStart = 126
 
 // Adopt implements backends.Engine.
@@ -138,7 +128,7 @@ func (e *Engine) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pr
 	return p.bind(facts), nil
 }
 
-// Inventory implements backends.Engine; it is in the order of the ids.
+// Inventory implements backends.Engine. It is sorted by id.
 func (e *Engine) Inventory(context.Context) ([]backends.InventoryJob, error) {
 	var held []backends.InventoryJob
 	for _, p := range e.all() {
@@ -151,8 +141,8 @@ func (e *Engine) Inventory(context.Context) ([]backends.InventoryJob, error) {
 // CanKeep implements backends.Engine.
 func (e *Engine) CanKeep() bool { return true }
 
-// Close implements backends.Engine. With keep the processes go on unbound and
-// Reopen makes the engine whole again; without, all of them are killed.
+// Close implements backends.Engine. With keep, the processes continue without an owner
+// until Reopen; otherwise they are killed.
 func (e *Engine) Close(keep bool) []messages.Survivor {
 	e.mu.Lock()
 	e.closed = true
@@ -168,15 +158,15 @@ func (e *Engine) Close(keep bool) []messages.Survivor {
 	return left
 }
 
-// Reopen plays the return of a daemon to the jobs it left with Close(true).
+// Reopen simulates a daemon that returns to the jobs it left with Close(true).
 func (e *Engine) Reopen() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = false
 }
 
-// Forget plays an engine that lost a job: nothing of it is alive, no fact of
-// it is told, and Adopt says not_found.
+// Forget simulates an engine that lost a job: its processes are dead, no fact follows,
+// and Adopt returns not_found.
 func (e *Engine) Forget(id messages.UID) {
 	e.mu.Lock()
 	p := e.known[id]
@@ -188,15 +178,14 @@ func (e *Engine) Forget(id messages.UID) {
 	}
 }
 
-// LoseSettled plays the death of a daemon: of what it has settled last the engine does
-// not hear any more.
+// LoseSettled simulates the death of a daemon: delayed settlements are lost.
 func (e *Engine) LoseSettled() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.later = nil
 }
 
-// HearSettled has the engine hear what was settled: as what is asked of it does.
+// HearSettled applies the delayed settlements, as every other call does.
 func (e *Engine) HearSettled() {
 	e.mu.Lock()
 	later := e.later
@@ -207,7 +196,7 @@ func (e *Engine) HearSettled() {
 	}
 }
 
-// settleSoon takes a settlement, when it comes.
+// settleSoon applies a settlement now, or after SettleAfter.
 func (e *Engine) settleSoon(p *Process, seq uint64) {
 	if e.options.SettleAfter == 0 {
 		p.settle(seq)
@@ -228,14 +217,14 @@ func (e *Engine) drop(id messages.UID) {
 	delete(e.known, id)
 }
 
-// get gives a process the engine knows, or nil.
+// get returns a process that the engine knows, or nil.
 func (e *Engine) get(id messages.UID) *Process {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.known[id]
 }
 
-// all are the processes the engine knows, in the order of their start.
+// all returns the processes that the engine knows, in the order of start.
 func (e *Engine) all() []*Process {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -248,14 +237,14 @@ func (e *Engine) all() []*Process {
 	return all
 }
 
-// Ever has every process that was ever started, in order.
+// Ever returns every process ever started, in order.
 func (e *Engine) Ever() []*Process {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.ever)
 }
 
-// Find gives the last started process of a text or joined argv, or nil.
+// Find returns the last started process with this text or joined argv, or nil.
 func (e *Engine) Find(text string) *Process {
 	for _, p := range slices.Backward(e.Ever()) {
 		if p.Text() == text {
@@ -265,22 +254,22 @@ func (e *Engine) Find(text string) *Process {
 	return nil
 }
 
-// Live has the processes of which something is alive, or about to be.
+// Live returns the processes that are alive, or about to start.
 func (e *Engine) Live() []*Process {
 	return slices.DeleteFunc(e.all(), func(p *Process) bool { return !p.Alive() })
 }
 
-// Unowned has the live processes whose facts nobody hears.
+// Unowned returns the live processes without an owner.
 func (e *Engine) Unowned() []*Process {
 	return slices.DeleteFunc(e.Live(), (*Process).Owned)
 }
 
-// Unsettled has the processes that are over and not yet settled.
+// Unsettled returns the processes that are over and not yet settled.
 func (e *Engine) Unsettled() []*Process {
 	return slices.DeleteFunc(e.all(), (*Process).Alive)
 }
 
-// Violations are the promises of package backends that a caller broke.
+// Violations returns the rules of package backends that callers broke.
 func (e *Engine) Violations() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

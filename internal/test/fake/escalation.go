@@ -6,17 +6,16 @@ import (
 	"troupe/messages"
 )
 
-// SignalBehaviour is what a process does about the signals of the ladder.
+// SignalBehaviour is the reaction of a process to signals of the escalation.
 type SignalBehaviour uint8
 
-// The natures. KILL ends every process, but for its Survivors.
+// Behaviours. KILL ends every process, except its Survivors.
 const (
-	Stubborn SignalBehaviour = iota // TERM is only noted: the test plays what follows
-	Obedient                        // TERM ends it
+	Stubborn SignalBehaviour = iota // TERM is only recorded; the test decides what follows
+	Obedient                        // TERM ends the process
 )
 
-// Signal is one that a process was sent: by the ladder, or because somebody
-// asked for it.
+// Signal is a signal that a process received, from the escalation or from a control.
 type Signal struct {
 	Name  string
 	At    time.Time
@@ -24,29 +23,28 @@ type Signal struct {
 	Asked bool // by a control
 }
 
-// SetNature changes what the process does about signals.
+// SetNature changes the reaction of the process to signals.
 func (p *Process) SetNature(n SignalBehaviour) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nature = n
 }
 
-// escalation is the way from TERM to KILL, and the insured deadline.
+// escalation is the state of a stop, and the deadline.
 type escalation struct {
-	cause    messages.Cause // zero: what is left is ended after the exit
-	begins   bool           // asked for; for a process that has not begun, kept
-	wantKill time.Time      // when KILL is due
+	cause    messages.Cause // zero: only leftovers are stopped, after the exit
+	begins   bool           // requested; kept until the process has started
+	wantKill time.Time      // time of KILL
 	kill     *time.Timer
 	killed   bool
 	verify   *time.Timer
-	gaveUp   bool // the survivors are named
+	gaveUp   bool // the survivors are reported
 
 	deadline *time.Timer
 	expires  time.Time
 }
 
-// stopped reports whether the job is being ended or was, rather than what it
-// left behind.
+// stopped reports whether the job itself was stopped, not only its leftovers.
 func (l *escalation) stopped() bool { return l.cause.By != messages.ByNone }
 
 func (p *Process) stop(c messages.Cause, grace time.Duration) {
@@ -78,7 +76,7 @@ func (p *Process) stop(c messages.Cause, grace time.Duration) {
 	l.first(p, grace)
 }
 
-// begun takes up a stop that came before the begin.
+// begun applies a stop that came before the start.
 func (l *escalation) begun(p *Process) {
 	if !l.begins {
 		return
@@ -93,7 +91,7 @@ func (l *escalation) first(p *Process, grace time.Duration) {
 	l.escalate(p)
 }
 
-// escalate waits for what is left of the grace.
+// escalate waits for the rest of the grace, then kills.
 func (l *escalation) escalate(p *Process) {
 	if l.kill != nil {
 		l.kill.Stop()
@@ -108,7 +106,7 @@ func (l *escalation) escalate(p *Process) {
 	p.kill()
 }
 
-// expire is the end of the grace, unless it was moved or is needed no more.
+// expire ends the grace, unless it was moved or is no longer needed.
 func (p *Process) expire() {
 	p.mu.Lock()
 	defer p.unlock()
@@ -118,7 +116,7 @@ func (p *Process) expire() {
 	p.kill()
 }
 
-// sent notes a signal of the ladder.
+// sent records a signal of the escalation.
 func (p *Process) sent(name string, tree bool) {
 	p.signals = append(p.signals, Signal{Name: name, At: time.Now(), Tree: tree})
 	if p.escalation.stopped() && !p.told {
@@ -126,7 +124,7 @@ func (p *Process) sent(name string, tree bool) {
 	}
 }
 
-// term asks the tree to go. Who obeys goes at once.
+// term sends TERM to the tree. Obedient processes end at once.
 func (p *Process) term() {
 	p.sent("TERM", true)
 	if p.phase == exited && !p.leftovers.Stubborn || p.phase == running && p.leftovers.N > 0 && !p.leftovers.Stubborn {
@@ -138,7 +136,7 @@ func (p *Process) term() {
 	p.settleTree()
 }
 
-// kill ends the tree, but for the survivors.
+// kill ends the tree, except the survivors.
 func (p *Process) kill() {
 	l := &p.escalation
 	l.killed = true
@@ -156,7 +154,7 @@ func (p *Process) kill() {
 	p.settleTree()
 }
 
-// giveUp names the survivors.
+// giveUp reports the survivors.
 func (p *Process) giveUp() {
 	p.mu.Lock()
 	defer p.unlock()
@@ -177,7 +175,7 @@ func (l *escalation) end() {
 	l.disinsure()
 }
 
-// insure arms the deadline that holds while no tree runs.
+// insure arms the deadline, which also holds without a supervisor.
 func (l *escalation) insure(p *Process, after time.Duration) {
 	l.disinsure()
 	if after <= 0 {

@@ -14,8 +14,8 @@ type piece struct {
 	data   []byte
 }
 
-// Write plays output of the main process, or, after its exit, of a child that
-// holds the output.
+// Write simulates output of the main process, or, after its exit, of a child that holds
+// the output.
 func (p *Process) Write(s messages.Stream, data string) bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -29,7 +29,7 @@ func (p *Process) Write(s messages.Stream, data string) bool {
 	return true
 }
 
-// Pending is how many bytes were written and are not in a log yet.
+// Pending returns how many written bytes are not in a log yet.
 func (p *Process) Pending() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +40,8 @@ func (p *Process) Pending() int {
 	return n
 }
 
-// BlockLog plays a log that takes nothing for want of room, or again does. What
-// is written in between waits, and with it the result.
+// BlockLog simulates a log without room, or ends that. Output written meanwhile waits,
+// and so does the result.
 func (p *Process) BlockLog(s messages.Stream, blocked bool) bool {
 	p.mu.Lock()
 	defer p.unlock()
@@ -61,7 +61,7 @@ func (p *Process) BlockLog(s messages.Stream, blocked bool) bool {
 	return true
 }
 
-// capture moves what was written into the logs, but for those that are blocked.
+// capture moves written output into the logs, except blocked ones.
 func (p *Process) capture() {
 	var rest []piece
 	for _, x := range p.pipe {
@@ -86,7 +86,7 @@ func (p *Process) capture() {
 	}
 }
 
-// grew spends the credit of a stream whose log is larger than was known.
+// grew emits OutputGrew if the log is longer than the requested size.
 func (p *Process) grew(s messages.Stream) {
 	from, ok := p.credits[s]
 	size := p.logs[s].State().Size
@@ -136,12 +136,12 @@ func unavailable(text string) error {
 	return &messages.Error{Code: messages.OutputUnavailable, Message: text}
 }
 
-// seal ends the logs; what could not be stored is gone with the last writer.
+// seal closes the logs; output that was not stored is lost.
 func (p *Process) seal() {
 	p.pipe = nil
 	clear(p.credits)
 	for _, w := range p.logs {
-		_ = w.Seal() // twice is harmless, and there is nobody to tell
+		_ = w.Seal() // a repeated Seal is harmless
 	}
 }
 

@@ -11,33 +11,33 @@ import (
 	"troupe/spill"
 )
 
-// phase is where a process stands.
+// phase is the phase of a process.
 type phase uint8
 
 const (
 	starting phase = iota
 	running
-	exited // the main process
+	exited // the main process has exited
 	failed
 )
 
-// Process is one job, played. Its plays (Begin, Write, Exit, …) report whether
-// they could happen: a play that its phase does not allow changes nothing.
+// Process is one simulated job. Its actions (Begin, Write, Exit, …) report whether the
+// phase allowed them; otherwise they change nothing.
 type Process struct {
 	ID      messages.UID
 	Spec    backends.Spec
-	Command backends.Command      // zero if the engine was asked without a shell
-	Place   backends.ExecutorSpec // of its shell
+	Command backends.Command      // zero if it was started without an executor
+	Place   backends.ExecutorSpec // session of its executor
 
 	engine        *Engine
 	shellInterior *shellInterior // of its live shell, or its own
 	script        *Script
-	telling       sync.Mutex // held while a fact is told; never while mu is held
+	telling       sync.Mutex // held during a delivery; never acquired while holding mu
 
 	mu    sync.Mutex
-	later []func() // to do when mu is free
+	later []func() // actions to run without mu
 
-	// what it is told of, and by whom
+	// Facts and their owner.
 	owner     *binding
 	outbox    []item
 	waking    bool
@@ -46,33 +46,33 @@ type Process struct {
 	last      uint64 // number of the newest fact
 	settled   uint64
 	start     *messages.ProcessStarted
-	watchers  []func([]messages.Survivor) // hear of the end of the tree
+	watchers  []func([]messages.Survivor) // called after the end of the tree
 
-	// how it stands
+	// State of the process.
 	phase     phase
-	unknown   bool // vanished: the engine forgot it
+	unknown   bool // the engine forgot it
 	nature    SignalBehaviour
 	leftovers Children
 	status    messages.ExitStatus
-	told      bool // ProcessExited was said
-	closed    bool // OutputClosed was said
-	ended     bool // TreeEnded was said
+	told      bool // ProcessExited was emitted
+	closed    bool // OutputClosed was emitted
+	ended     bool // TreeEnded was emitted
 	held      bool // the drain does not end
 	flags     []messages.Flag
 	logs      map[messages.Stream]spill.Writer
 	credits   map[messages.Stream]int64
 	paused    bool
 	blocked   map[messages.Stream]bool
-	pipe      []piece // written, not yet captured
+	pipe      []piece // written, not yet in a log
 
 	escalation escalation
 
-	// what it was asked
-	due     []pendingControl // controls from before its begin
+	// Requests so far.
+	due     []pendingControl // controls that arrived before the start
 	answers []*answer
 	signals []Signal
 	input   []byte
-	full    bool // its standard input takes nothing now
+	full    bool // standard input takes nothing now
 	eof     bool
 	size    messages.Terminal
 	meta    []byte
@@ -90,7 +90,7 @@ func newProcess(e *Engine, s backends.Spec, c backends.Command, at backends.Exec
 	return p
 }
 
-// live begins the life of a process: its own, or one that the test plays.
+// live starts the process with its script, or hands it to the test.
 func (p *Process) live() {
 	if auto := p.engine.options.Auto; auto != nil {
 		if script := auto(p.Text()); script != nil {
@@ -108,7 +108,7 @@ func (p *Process) live() {
 	}
 }
 
-// unlock frees the state, then does what must be done without it.
+// unlock releases mu, then runs the actions that need it free.
 func (p *Process) unlock() {
 	todo := p.later
 	p.later = nil
@@ -127,7 +127,7 @@ func (p *Process) streams() []messages.Stream {
 
 func (p *Process) has(s messages.Stream) bool { return slices.Contains(p.streams(), s) }
 
-// makeLogs makes the logs of a process that is about to begin.
+// makeLogs creates the logs of a process that is about to start.
 func (p *Process) makeLogs() error {
 	for _, s := range p.streams() {
 		w, err := p.engine.store.Create(string(p.ID), uint8(s), p.Spec.Log)
@@ -139,12 +139,12 @@ func (p *Process) makeLogs() error {
 	return nil
 }
 
-// finished reports that nothing more will be said of the process.
+// finished reports whether no more facts follow.
 func (p *Process) finished() bool {
 	return p.unknown || p.phase == failed || p.told && p.closed && p.ended
 }
 
-// Text is the shell text, or the words of argv joined by spaces.
+// Text returns the shell text, or the words of argv joined by spaces.
 func (p *Process) Text() string {
 	if p.Command.Text != "" {
 		return p.Command.Text
@@ -152,35 +152,35 @@ func (p *Process) Text() string {
 	return strings.Join(p.Spec.Argv, " ")
 }
 
-// Alive reports whether something of the process lives, or is about to.
+// Alive reports whether the process is alive, or about to start.
 func (p *Process) Alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.finished()
 }
 
-// Owned reports whether somebody hears its facts.
+// Owned reports whether the process has an owner.
 func (p *Process) Owned() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.owner != nil
 }
 
-// Said are its facts so far, whether or not somebody heard them.
+// Said returns all facts so far, delivered or not.
 func (p *Process) Said() []messages.ProcessFact {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.said)
 }
 
-// Signals are those it was sent, in order.
+// Signals returns the signals that it received, in order.
 func (p *Process) Signals() []Signal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.signals)
 }
 
-// Signalled are the names of its signals: "TERM", "KILL".
+// Signalled returns the names of its signals: "TERM", "KILL".
 func (p *Process) Signalled() []string {
 	var names []string
 	for _, s := range p.Signals() {
@@ -189,35 +189,35 @@ func (p *Process) Signalled() []string {
 	return names
 }
 
-// Input is what it was given on its standard input, and whether that was closed.
+// Input returns its standard input so far, and whether that was closed.
 func (p *Process) Input() (data string, closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return string(p.input), p.eof
 }
 
-// Size is the size of its terminal.
+// Size returns the size of its terminal.
 func (p *Process) Size() messages.Terminal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.size
 }
 
-// Notes are the metas it was given, oldest first, without that of its Spec.
+// Notes returns the metadata it was given, oldest first, without that of its Spec.
 func (p *Process) Notes() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.notes)
 }
 
-// Settled is the number up to which its facts were settled.
+// Settled returns the number up to which its facts are settled.
 func (p *Process) Settled() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.settled
 }
 
-// Deadline is what is left of the engine's insurance; 0: none.
+// Deadline returns the rest of the engine's deadline; 0: none.
 func (p *Process) Deadline() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,15 +234,14 @@ func (p *Process) inventory() backends.InventoryJob {
 	return h
 }
 
-// kept reports whether what is left of the process outlives its place.
+// kept reports whether leftovers of the process outlive its session.
 func (p *Process) kept() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.phase == exited && p.Spec.OnExit == messages.KeepChildren
 }
 
-// whenEnded calls f with the survivors when the tree has ended, at once if it
-// has.
+// whenEnded calls f with the survivors after the tree has ended, at once if it has.
 func (p *Process) whenEnded(f func([]messages.Survivor)) {
 	p.mu.Lock()
 	defer p.unlock()

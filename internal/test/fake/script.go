@@ -6,44 +6,43 @@ import (
 	"troupe/messages"
 )
 
-// Script is a life that a process leads by itself. A Script may be shared by
-// processes: it is only read.
+// Script is the automatic behaviour of a process. Processes may share a Script, since
+// it is only read.
 type Script struct {
-	Begin  time.Duration   // from the start to the begin, or the failure
-	Fail   *messages.Error // the program cannot be executed; then nothing else is played
-	Shell  int             // of the failure
+	Begin  time.Duration   // from the call of Start to the start or the failure
+	Fail   *messages.Error // the program cannot be executed; no step is played
+	Shell  int             // exit status of the failure
 	Nature SignalBehaviour
 	Leave  Children
-	Steps  []Step // one after the other, until one cannot be played
-	// Input hears what the process is given on its standard input; nil: it is
-	// only kept.
+	Steps  []Step // one after the other, until one fails
+	// Input receives standard input; nil: it is only stored.
 	Input func(p *Process, data string, closed bool)
-	// Signal hears signals other than KILL in place of the Nature.
+	// Signal receives signals other than KILL instead of Nature.
 	Signal func(p *Process, name string)
 }
 
-// Step is one thing a process does, some time after the one before.
+// Step is one action of a process, some time after the previous one.
 type Step struct {
 	After time.Duration
-	Play  func(*Process) bool // a play: it says whether it could happen
+	Play  func(*Process) bool // reports whether the action was possible
 }
 
-// Write is a step that writes text to a stream.
+// Write returns a step that writes text to a stream.
 func Write(after time.Duration, s messages.Stream, text string) Step {
 	return Step{after, func(p *Process) bool { return p.Write(s, text) }}
 }
 
-// Exit is a step that ends the main process.
+// Exit returns a step that ends the main process.
 func Exit(after time.Duration, code int) Step {
 	return Step{after, func(p *Process) bool { return p.Exit(code) }}
 }
 
-// ExitSignal is a step that ends the main process by a signal.
+// ExitSignal returns a step that ends the main process by a signal.
 func ExitSignal(after time.Duration, name string) Step {
 	return Step{after, func(p *Process) bool { return p.ExitSignal(name) }}
 }
 
-// EndTree is a step that ends the children.
+// EndTree returns a step that ends the children.
 func EndTree(after time.Duration) Step { return Step{after, (*Process).EndTree} }
 
 func (s *Script) play(p *Process) {
@@ -71,8 +70,8 @@ func (s *Script) step(p *Process, i int) {
 	})
 }
 
-// after plays at once what has no delay, so that a script without delays has
-// been played when the start returns.
+// after plays at once without a delay, so that a script without delays has ended when
+// Start returns.
 func after(d time.Duration, play func()) {
 	if d <= 0 {
 		play()

@@ -8,36 +8,37 @@ import (
 	"troupe/messages"
 )
 
-// Live are the capabilities of a live shell on pipes.
+// Live returns the capabilities of a live shell on pipes.
 func Live() backends.Capabilities {
 	return backends.Capabilities{
 		Parallel: 1, Queue: 32, Keeps: true, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
 	}
 }
 
-// ShellBackend is the engine as a kind of session that is a live shell. The shell is
-// a process of the engine (Engine.Shells), begins with the first command, and is made
-// anew for the next one when it has died. Commands are played as others are; one that
-// is to end with its shell is played by that.
+// ShellBackend returns the engine as a backend of live shells. A shell is a process of
+// the engine (Engine.Shells). It starts with the first command, and again for the next
+// command after it has died. Its commands are simulated like others; a test can end
+// them with their shell.
 //
-// A place finds its shell again by what it held, or because the same backend had it.
+// A session finds its shell by the inventory, or because the same backend had it.
 func (e *Engine) ShellBackend() *Backend {
 	return &Backend{engine: e, name: messages.BackendShell, can: Live(), owners: &shellOwners{shells: map[shellOwner]*Process{}}}
 }
 
-// shellOwner is whose a live shell is.
+// shellOwner names the session of a live shell.
 type shellOwner struct {
 	scope   messages.ScopePath
 	session messages.SessionID
 }
 
-// shellOwners is what a backend of live shells knows of the places it has opened.
+// shellOwners holds the live shells of the open sessions.
 type shellOwners struct {
 	mu     sync.Mutex
 	shells map[shellOwner]*Process
 }
 
-// shellInterior is the inside of a live shell: of its own process and its commands.
+// shellInterior is the state inside a live shell, shared by its process and its
+// commands.
 type shellInterior struct {
 	mu      sync.Mutex
 	dir     string
@@ -59,7 +60,7 @@ func (i *shellInterior) move(dir string) {
 	i.dir = dir
 }
 
-// Cd plays a change of the directory of a live shell, by a command in it.
+// Cd simulates a command that changes the directory of its live shell.
 func (p *Process) Cd(dir string) bool {
 	if p.shellInterior == nil {
 		return false
@@ -68,7 +69,7 @@ func (p *Process) Cd(dir string) bool {
 	return true
 }
 
-// Shells are the live shells of the engine that have not ended.
+// Shells returns the live shells that have not ended.
 func (e *Engine) Shells() []*Process {
 	var all []*Process
 	for _, p := range e.Live() {
@@ -79,10 +80,10 @@ func (e *Engine) Shells() []*Process {
 	return all
 }
 
-// Shell gives the shell that a command runs in, or nil.
+// Shell returns the shell that a command runs in, or nil.
 func (p *Process) Shell() *Process { return p.engine.get(p.Spec.In) }
 
-// live is the shell of a place, and who hears of it.
+// live is the live shell of a session and its handle.
 type live struct {
 	process *Process
 	held    backends.Process
@@ -98,7 +99,7 @@ func (l *live) alive() bool {
 	return l.process.phase == running && !l.process.unknown && !l.process.escalation.begins
 }
 
-// find binds the place to the shell it had, if there is one.
+// find binds the session to the shell it had, if any.
 func (s *shell) find(held []backends.InventoryJob) {
 	m := s.backend.owners
 	m.mu.Lock()
@@ -118,7 +119,7 @@ func (s *shell) find(held []backends.InventoryJob) {
 	}
 }
 
-// adoptShell takes up a shell that is there, or the memory of one that has died.
+// adoptShell adopts an existing shell, or keeps the state of a dead one.
 func (s *shell) adoptShell(p *Process) {
 	l := &live{process: p}
 	if proc, err := s.engine.Adopt(p.ID, s.shellFacts(l)); err == nil {
@@ -128,7 +129,7 @@ func (s *shell) adoptShell(p *Process) {
 	s.live = l
 }
 
-// shellFacts settles what the engine says of a shell: its place alone hears of it.
+// shellFacts settles the facts of a shell, which only its session receives.
 func (s *shell) shellFacts(l *live) backends.FactHandler {
 	return func(fact messages.ProcessFact) {
 		last := uint64(0)
@@ -148,7 +149,7 @@ func (s *shell) shellFacts(l *live) backends.FactHandler {
 	}
 }
 
-// forget gives up the seat: who opens it again gets a shell that has not died.
+// forget drops the shell, so that the next session of this name gets a new one.
 func (s *shell) forget() {
 	m := s.backend.owners
 	m.mu.Lock()
@@ -158,7 +159,7 @@ func (s *shell) forget() {
 
 func (s *shell) owner() shellOwner { return shellOwner{s.place.Scope, s.place.Session} }
 
-// enter gives the shell for a command, made anew if it has died.
+// enter returns the shell for a command. It starts a new one if the last has died.
 func (s *shell) enter() *Process {
 	s.entering.Lock()
 	defer s.entering.Unlock()
@@ -200,14 +201,14 @@ func (s *shell) enter() *Process {
 	return p
 }
 
-// ending reports whether a process was asked to end.
+// ending reports whether a process was asked to stop.
 func (p *Process) ending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.escalation.begins
 }
 
-// enters makes a command one of a shell.
+// enters puts a command into a shell.
 func (p *Process) enters(shell *Process) {
 	in := shell.shellInterior
 	in.mu.Lock()
@@ -229,7 +230,7 @@ func (p *Process) running() bool {
 	return !p.unknown && (p.phase == starting || p.phase == running)
 }
 
-// shellEnded ends the command that ran in a shell with it.
+// shellEnded ends the command in a shell that has ended.
 func (p *Process) shellEnded(status messages.ExitStatus) {
 	p.shellInterior.mu.Lock()
 	r := p.shellInterior.running

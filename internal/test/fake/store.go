@@ -8,7 +8,7 @@ import (
 	"troupe/spill"
 )
 
-// Store keeps logs in memory, with the quotas and gaps of a real one.
+// Store keeps logs in memory, with the quotas and gaps of a real store.
 type Store struct {
 	mu      sync.Mutex
 	logs    map[key]*memory
@@ -21,7 +21,7 @@ type key struct {
 	stream uint8
 }
 
-// NewStore makes an empty store.
+// NewStore returns an empty store.
 func NewStore() *Store { return &Store{logs: map[key]*memory{}} }
 
 // Break makes every Create and Open fail with err, until Break(nil).
@@ -31,14 +31,14 @@ func (s *Store) Break(err error) {
 	s.err = err
 }
 
-// Readers is how many opened logs are not closed.
+// Readers returns how many opened logs are not closed.
 func (s *Store) Readers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.readers
 }
 
-// Logs is how many logs are kept.
+// Logs returns how many logs are stored.
 func (s *Store) Logs() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,11 +118,11 @@ func (r *reader) Close() error {
 type memory struct {
 	mu     sync.Mutex
 	plan   spill.Plan
-	data   []byte // from offset 0; what a policy dropped at the end is not there
+	data   []byte // from offset 0; without what a policy dropped at the end
 	size   int64
 	gap    spill.Gap
 	closed bool
-	warned bool // ErrQuota was said
+	warned bool // ErrQuota was returned
 }
 
 // Append implements spill.Writer.
@@ -159,7 +159,7 @@ func (m *memory) Append(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// elide takes the middle out of a log that is over its quota.
+// elide drops the middle of a log that exceeds its quota.
 func (m *memory) elide() {
 	if m.size <= m.plan.Quota {
 		return
@@ -201,7 +201,7 @@ func (m *memory) State() spill.State {
 	return s
 }
 
-// Splice implements spill.Writer: there is no pipe to a played process.
+// Splice implements spill.Writer. A simulated process has no pipe.
 func (m *memory) Splice(int, int64) (int64, error) {
 	return 0, errors.New("a log in memory takes bytes by Append only")
 }
