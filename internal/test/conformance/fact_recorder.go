@@ -19,11 +19,13 @@ type factRecorder struct {
 	mu    sync.Mutex
 	heard []messages.ProcessFact
 	at    []time.Time
-	deaf  bool // nothing may be told any more
+	done  bool // nothing may be told any more
 	more  chan struct{}
 }
 
-func newEar(t testing.TB) *factRecorder { return &factRecorder{t: t, more: make(chan struct{})} }
+func newFactRecorder(t testing.TB) *factRecorder {
+	return &factRecorder{t: t, more: make(chan struct{})}
+}
 
 func (e *factRecorder) facts(f messages.ProcessFact) {
 	if e.busy.Add(1) > 1 {
@@ -32,7 +34,7 @@ func (e *factRecorder) facts(f messages.ProcessFact) {
 	defer e.busy.Add(-1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.deaf {
+	if e.done {
 		e.t.Errorf("%T was told after the release", f)
 	}
 	e.heard = append(e.heard, f)
@@ -41,11 +43,11 @@ func (e *factRecorder) facts(f messages.ProcessFact) {
 	e.more = make(chan struct{})
 }
 
-// deafen says that no fact may follow.
-func (e *factRecorder) deafen() {
+// forbidMore says that no fact may follow.
+func (e *factRecorder) forbidMore() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.deaf = true
+	e.done = true
 }
 
 // all is what was heard so far.

@@ -52,7 +52,7 @@ func (b *bench) startAsIs(p Program, changes ...func(*backends.Command)) *run {
 	if err := b.place.Check(c); err != nil {
 		b.Fatalf("the command is refused: %v", err)
 	}
-	r := &run{bench: b, command: c, factRecorder: newEar(b)}
+	r := &run{bench: b, command: c, factRecorder: newFactRecorder(b)}
 	r.process = b.place.Start(c, r.facts)
 	return r
 }
@@ -197,7 +197,7 @@ func (r *run) gone(by messages.Party) messages.ProcessExited {
 
 // adopt takes a job over from whoever has it.
 func (b *bench) adopt(place backends.Executor, id messages.UID) (*run, error) {
-	r := &run{bench: b, command: backends.Command{ID: id}, factRecorder: newEar(b)}
+	r := &run{bench: b, command: backends.Command{ID: id}, factRecorder: newFactRecorder(b)}
 	var err error
 	r.process, err = place.Adopt(id, r.facts)
 	return r, err

@@ -22,8 +22,8 @@ type Subprocess struct {
 	Passes   []string // tests that must be among those that passed
 }
 
-// nobody is a user without rights of its own, and without a cgroup it may write.
-const nobody = 65534
+// ordinaryUser is a user without rights of its own, and without a cgroup it may write.
+const ordinaryUser = 65534
 
 // Run fails the test unless the run passes.
 func (a Subprocess) Run(t *testing.T) {
@@ -31,7 +31,7 @@ func (a Subprocess) Run(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.v", "-test.timeout=9m"}, a.Args...)...)
 	cmd.Env = append(os.Environ(), a.Env...)
 	if a.Ordinary {
-		asNobody(t, cmd)
+		asOrdinaryUser(t, cmd)
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -73,9 +73,9 @@ func Modes(t *testing.T, variable string, modes []Mode) {
 	}
 }
 
-// asNobody has the program run as an ordinary user, from a copy: the place of
+// asOrdinaryUser has the program run as an ordinary user, from a copy: the place of
 // the original is its builder's alone.
-func asNobody(t *testing.T, cmd *exec.Cmd) {
+func asOrdinaryUser(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ordinary")
 	if err != nil {
@@ -83,11 +83,11 @@ func asNobody(t *testing.T, cmd *exec.Cmd) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	program := filepath.Join(dir, filepath.Base(cmd.Path))
-	if err := errors.Join(copyProgram(program, cmd.Path), os.Chown(dir, nobody, nobody)); err != nil {
+	if err := errors.Join(copyProgram(program, cmd.Path), os.Chown(dir, ordinaryUser, ordinaryUser)); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Path, cmd.Dir, cmd.Env = program, dir, append(cmd.Env, "TMPDIR="+dir, "HOME="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser}}
 }
 
 func copyProgram(to, from string) error {

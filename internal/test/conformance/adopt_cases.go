@@ -13,7 +13,7 @@ func adoptCases() []testCase {
 	return []testCase{
 		{"an adoption replays", adoptReplays, 0},
 		{"an adoption takes over", adoptTakesOver, 0},
-		{"nobody is adopted", adoptNobody, 0},
+		{"nobody is adopted", adoptUnknown, 0},
 		{"a release is silence", releaseIsSilence, 0},
 		{"owners come and go", manyOwners, 0},
 		{"settled is forgotten", settleForgets, 0},
@@ -67,7 +67,7 @@ func adoptTakesOver(b *bench) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	first.deafen()
+	first.forbidMore()
 	a, _ := await[messages.ProcessStarted](first.factRecorder)
 	s, _ := await[messages.ProcessStarted](second.factRecorder)
 	if a != s {
@@ -83,7 +83,7 @@ func adoptTakesOver(b *bench) {
 	}
 }
 
-func adoptNobody(b *bench) {
+func adoptUnknown(b *bench) {
 	if _, err := b.adopt(b.place, b.id()); !isError(err, messages.NotFound) {
 		b.Errorf("adopted nobody with %v", err)
 	}
@@ -93,7 +93,7 @@ func releaseIsSilence(b *bench) {
 	first := b.start("slow").ready()
 	first.process.NotifyGrowth(messages.Merged, 6)
 	first.process.Release()
-	first.deafen()
+	first.forbidMore()
 	first.process.Release()
 	second, err := b.adopt(b.place, first.command.ID)
 	if err != nil {
@@ -111,7 +111,7 @@ func manyOwners(b *bench) {
 	r.begun()
 	for range 200 {
 		r.process.Release()
-		r.deafen()
+		r.forbidMore()
 		next, err := b.adopt(b.place, r.command.ID)
 		if err != nil {
 			b.Fatal(err)

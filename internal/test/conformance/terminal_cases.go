@@ -21,7 +21,7 @@ func terminalCases() []testCase {
 		{"keys that are signals", signalKeys, all | signals},
 		{"a key that stops", stopKey, all},
 		{"the end of what is typed", typedEnd, all},
-		{"nobody types", nobodyTypes, all},
+		{"nobody types", noTyping, all},
 		{"a raw terminal", rawTerminal, all},
 		{"a terminal is reset", terminalReset, all},
 		{"a line that is too long", longLine, all},
@@ -140,7 +140,7 @@ func typedEnd(b *bench) {
 
 // Where nobody types a read finds the end; what is typed all the same comes behind it, and
 // no control is answered for it.
-func nobodyTypes(b *bench) {
+func noTyping(b *bench) {
 	r := b.startAsIs(Program{Text: `cat; echo end $?; read y; echo "[$y]"`}, func(c *backends.Command) {
 		c.Stdio.Terminal, c.Stdio.Ended = messages.Terminal{Rows: 24, Cols: 80}, true
 	}).has("end 0")
@@ -316,7 +316,7 @@ func terminalAdopted(b *bench) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	first.deafen()
+	first.forbidMore()
 	second.types("hi\n")
 	second.over()
 	second.wroteAll("up\r\n11 22\r\nhi\r\n")

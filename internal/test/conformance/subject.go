@@ -111,22 +111,22 @@ func (c testCase) fits(s Subject) bool {
 }
 
 func cases() []testCase {
-	return slices.Concat(startCases(), outputCases(), stopCases(), inputCases(), adoptCases(), placeCases(), realCases(), terminalCases())
+	return slices.Concat(startCases(), outputCases(), stopCases(), inputCases(), adoptCases(), executorCases(), processCases(), terminalCases())
 }
 
 // bench is one test at work: a subject, and a place of it.
 type bench struct {
 	*testing.T
 	Subject
-	place  backends.Executor
-	ears   *factRecorder // of the place
-	marker string
-	dir    string
-	jobs   int
+	place    backends.Executor
+	closings *factRecorder // of the place
+	marker   string
+	dir      string
+	jobs     int
 }
 
 func newBench(t *testing.T, s Subject) *bench {
-	b := &bench{T: t, Subject: s, ears: newEar(t), dir: t.TempDir()}
+	b := &bench{T: t, Subject: s, closings: newFactRecorder(t), dir: t.TempDir()}
 	b.marker = fmt.Sprintf("TROUPE_BACKENDTEST=%d.%s", os.Getpid(), t.Name())
 	b.place = b.open()
 	t.Cleanup(b.end)
@@ -135,7 +135,7 @@ func newBench(t *testing.T, s Subject) *bench {
 
 func (b *bench) open(held ...backends.InventoryJob) backends.Executor {
 	b.Helper()
-	place, err := b.Backend.Open(backends.ExecutorSpec{Scope: "main", Session: "test", Dir: b.dir, Env: b.env()}, held, b.ears.facts)
+	place, err := b.Backend.Open(backends.ExecutorSpec{Scope: "main", Session: "test", Dir: b.dir, Env: b.env()}, held, b.closings.facts)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func (b *bench) open(held ...backends.InventoryJob) backends.Executor {
 // end closes the place; then nothing of it may be left.
 func (b *bench) end() {
 	b.place.Close(0)
-	b.ears.until("the end of the place", func(heard []messages.ProcessFact) bool { return count[messages.ShellClosed](heard) > 0 })
+	b.closings.until("the end of the place", func(heard []messages.ProcessFact) bool { return count[messages.ShellClosed](heard) > 0 })
 	if !b.Real {
 		return
 	}

@@ -46,7 +46,7 @@ func startOnce(b *bench) {
 	runs := make([]*run, 8)
 	var wait sync.WaitGroup
 	for i := range runs {
-		r := &run{bench: b, command: c, factRecorder: newEar(b)}
+		r := &run{bench: b, command: c, factRecorder: newFactRecorder(b)}
 		runs[i] = r
 		wait.Go(func() { r.process = b.place.Start(c, r.facts) })
 	}

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-func placeCases() []testCase {
+func executorCases() []testCase {
 	return []testCase{
 		{"a close ends what was left behind", closeEnds, 0},
 		{"a close ends what runs", closeEndsRunning, ownProcess},
@@ -21,11 +21,11 @@ func placeCases() []testCase {
 // closed closes a place and waits until it says so.
 func (b *bench) closed(place backends.Executor, grace time.Duration) messages.ShellClosed {
 	b.Helper()
-	n := count[messages.ShellClosed](b.ears.all())
+	n := count[messages.ShellClosed](b.closings.all())
 	place.Close(grace)
 	place.Close(grace)
 	var last messages.ShellClosed
-	b.ears.until("the end of the place", func(heard []messages.ProcessFact) bool {
+	b.closings.until("the end of the place", func(heard []messages.ProcessFact) bool {
 		for _, f := range heard {
 			if c, ok := f.(messages.ShellClosed); ok {
 				last = c
@@ -33,7 +33,7 @@ func (b *bench) closed(place backends.Executor, grace time.Duration) messages.Sh
 		}
 		return count[messages.ShellClosed](heard) > n
 	})
-	b.ears.quiet(50*time.Millisecond, func(messages.ProcessFact) bool { return true })
+	b.closings.quiet(50*time.Millisecond, func(messages.ProcessFact) bool { return true })
 	return last
 }
 
@@ -57,7 +57,7 @@ func closeEndsRunning(b *bench) {
 	r := b.start("ignore").ready()
 	silent := b.start("obey").ready()
 	silent.process.Release()
-	silent.deafen()
+	silent.forbidMore()
 	b.closed(b.place, 200*time.Millisecond)
 	if f := r.over(); f.Cause.By != messages.ByScope || f.Status.Signal != "KILL" {
 		b.Errorf("ended with %+v by %+v", f.Status, f.Cause)
@@ -96,7 +96,7 @@ func (b *bench) held(id messages.UID) []backends.InventoryJob {
 func releasedPlace(b *bench) {
 	first := b.start("ignore").ready()
 	first.process.Release()
-	first.deafen()
+	first.forbidMore()
 	b.place.Release()
 	b.place.Close(0)
 	b.place = b.open(b.held(first.command.ID)...)
@@ -105,7 +105,7 @@ func releasedPlace(b *bench) {
 		b.Fatal(err)
 	}
 	second.quiet(200*time.Millisecond, func(f messages.ProcessFact) bool { _, ok := f.(messages.ProcessStarted); return !ok })
-	if n := count[messages.ShellClosed](b.ears.all()); n > 0 {
+	if n := count[messages.ShellClosed](b.closings.all()); n > 0 {
 		b.Error("a released place said that it is closed")
 	}
 	b.closed(b.place, 0)
@@ -116,7 +116,7 @@ func releasedPlace(b *bench) {
 func yielded(b *bench) {
 	r := b.start("ignore").ready()
 	r.process.Release()
-	r.deafen()
+	r.forbidMore()
 	other := b.open()
 	b.place.Yield(r.command.ID)
 	b.closed(b.place, 0)

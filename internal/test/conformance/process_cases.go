@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-func realCases() []testCase {
+func processCases() []testCase {
 	return []testCase{
 		{"a hostile tree", hostileTree, realOnes | wholeTrees},
 		{"a hostile tree without its root", hostileOrphans, realOnes | wholeTrees | pipes | ownProcess},
