@@ -13,15 +13,15 @@ func adoptCases() []testCase {
 	return []testCase{
 		{"an adoption replays", adoptReplays, 0},
 		{"an adoption takes over", adoptTakesOver, 0},
-		{"nobody is adopted", adoptUnknown, 0},
-		{"a release is silence", releaseIsSilence, 0},
-		{"owners come and go", manyOwners, 0},
-		{"settled is forgotten", settleForgets, 0},
+		{"an unknown job is not adopted", adoptUnknown, 0},
+		{"no facts after a release", releaseIsSilence, 0},
+		{"many owners", manyOwners, 0},
+		{"a settled job is forgotten", settleForgets, 0},
 		{"the inventory", inventory, anEngine},
 	}
 }
 
-// numbered are the facts that stay until they are settled.
+// numbered returns the facts that stay until they are settled.
 func numbered(heard []messages.ProcessFact) []messages.ProcessFact {
 	return slices.DeleteFunc(slices.Clone(heard), func(f messages.ProcessFact) bool {
 		switch f.(type) {
@@ -32,7 +32,7 @@ func numbered(heard []messages.ProcessFact) []messages.ProcessFact {
 	})
 }
 
-// lastNumber is the highest number among the facts.
+// lastNumber returns the highest number among the facts.
 func lastNumber(heard []messages.ProcessFact) uint64 {
 	last := uint64(0)
 	for _, f := range heard {
@@ -85,7 +85,7 @@ func adoptTakesOver(b *bench) {
 
 func adoptUnknown(b *bench) {
 	if _, err := b.adopt(b.place, b.id()); !isError(err, messages.NotFound) {
-		b.Errorf("adopted nobody with %v", err)
+		b.Errorf("adopting an unknown job: %v", err)
 	}
 }
 
@@ -104,8 +104,8 @@ func releaseIsSilence(b *bench) {
 	}
 }
 
-// Each owner hears the start first, and the last hears the end; no owner hears a
-// word after its release, however narrow that is.
+// manyOwners checks that each owner receives the start first, the last one the end, and
+// that no owner receives a fact after its release.
 func manyOwners(b *bench) {
 	r := b.start("slow")
 	r.begun()
@@ -138,7 +138,7 @@ func settleForgets(b *bench) {
 	last := lastNumber(second.all())
 	second.process.Settle(last)
 	if _, err := b.adopt(b.place, first.command.ID); !isError(err, messages.NotFound) {
-		b.Errorf("adopted what was forgotten with %v", err)
+		b.Errorf("adopting a forgotten job: %v", err)
 	}
 	second.process.Settle(last)
 	second.process.Release()

@@ -9,16 +9,16 @@ import (
 
 func executorCases() []testCase {
 	return []testCase{
-		{"a close ends what was left behind", closeEnds, 0},
-		{"a close ends what runs", closeEndsRunning, ownProcess},
-		{"a close leaves what is kept", closeLeaves, ownProcess},
-		{"children that are ended at once", childrenEnded, 0},
-		{"a released place ends nothing", releasedPlace, 0},
-		{"a job that was given away", yielded, ownProcess},
+		{"a close ends leftovers", closeEnds, 0},
+		{"a close ends running jobs", closeEndsRunning, ownProcess},
+		{"a close leaves kept jobs", closeLeaves, ownProcess},
+		{"children are ended at once", childrenEnded, 0},
+		{"a released executor ends nothing", releasedPlace, 0},
+		{"a yielded job", yielded, ownProcess},
 	}
 }
 
-// closed closes a place and waits until it says so.
+// closed closes an executor and waits for ShellClosed.
 func (b *bench) closed(place backends.Executor, grace time.Duration) messages.ShellClosed {
 	b.Helper()
 	n := count[messages.ShellClosed](b.closings.all())
@@ -48,7 +48,7 @@ func closeEnds(b *bench) {
 		b.Errorf("survivors: %+v", c.Survivors)
 	}
 	if n := count[messages.TreeEnded](r.all()); n != 1 {
-		b.Error("the place is closed before the tree has ended")
+		b.Error("the executor closed before the tree ended")
 	}
 	r.over()
 }
@@ -79,7 +79,8 @@ func childrenEnded(b *bench) {
 	b.start("held", onExit(messages.KillChildren)).over()
 }
 
-// held is what a place is opened around: the job, and of a shared shell that, too.
+// held returns the inventory for opening an executor: the job, and a shared shell if
+// there is one.
 func (b *bench) held(id messages.UID) []backends.InventoryJob {
 	if !b.Shared {
 		return []backends.InventoryJob{{ID: id, Meta: []byte("meta"), Live: true}}
@@ -91,8 +92,8 @@ func (b *bench) held(id messages.UID) []backends.InventoryJob {
 	return all
 }
 
-// A place that was released ends nothing; one that is opened around its jobs
-// does.
+// releasedPlace checks that a released executor ends nothing, and one opened with its
+// jobs does.
 func releasedPlace(b *bench) {
 	first := b.start("ignore").ready()
 	first.process.Release()
@@ -106,7 +107,7 @@ func releasedPlace(b *bench) {
 	}
 	second.quiet(200*time.Millisecond, func(f messages.ProcessFact) bool { _, ok := f.(messages.ProcessStarted); return !ok })
 	if n := count[messages.ShellClosed](b.closings.all()); n > 0 {
-		b.Error("a released place said that it is closed")
+		b.Error("a released executor emitted ShellClosed")
 	}
 	b.closed(b.place, 0)
 	second.over()

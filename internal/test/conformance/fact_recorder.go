@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// factRecorder hears facts, and notices if two are told at a time.
+// factRecorder records facts. It fails the test if two are delivered at a time.
 type factRecorder struct {
 	t    testing.TB
 	busy atomic.Int32
@@ -19,7 +19,7 @@ type factRecorder struct {
 	mu    sync.Mutex
 	heard []messages.ProcessFact
 	at    []time.Time
-	done  bool // nothing may be told any more
+	done  bool // no fact may follow
 	more  chan struct{}
 }
 
@@ -29,13 +29,13 @@ func newFactRecorder(t testing.TB) *factRecorder {
 
 func (e *factRecorder) facts(f messages.ProcessFact) {
 	if e.busy.Add(1) > 1 {
-		e.t.Errorf("%T was told while another fact was", f)
+		e.t.Errorf("%T was delivered during another fact", f)
 	}
 	defer e.busy.Add(-1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.done {
-		e.t.Errorf("%T was told after the release", f)
+		e.t.Errorf("%T was delivered after the release", f)
 	}
 	e.heard = append(e.heard, f)
 	e.at = append(e.at, time.Now())
@@ -43,21 +43,21 @@ func (e *factRecorder) facts(f messages.ProcessFact) {
 	e.more = make(chan struct{})
 }
 
-// forbidMore says that no fact may follow.
+// forbidMore makes every further fact an error.
 func (e *factRecorder) forbidMore() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.done = true
 }
 
-// all is what was heard so far.
+// all returns the facts so far.
 func (e *factRecorder) all() []messages.ProcessFact {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.heard[:len(e.heard):len(e.heard)]
 }
 
-// until waits for what must come.
+// until waits until the facts satisfy is.
 func (e *factRecorder) until(what string, is func([]messages.ProcessFact) bool) {
 	e.t.Helper()
 	limit := time.NewTimer(patience)
@@ -72,19 +72,19 @@ func (e *factRecorder) until(what string, is func([]messages.ProcessFact) bool) 
 		select {
 		case <-more:
 		case <-limit.C:
-			e.t.Fatalf("%s did not come in %s; heard %s\n\n%s", what, patience, show(heard), goroutines())
+			e.t.Fatalf("%s did not come in %s; got %s\n\n%s", what, patience, show(heard), goroutines())
 		}
 	}
 }
 
-// quiet waits for a while in which nothing may be told that is not.
+// quiet waits for d, and reports each fact in that time for which not returns false.
 func (e *factRecorder) quiet(d time.Duration, not func(messages.ProcessFact) bool) {
 	e.t.Helper()
 	from := len(e.all())
 	<-time.After(d)
 	for _, f := range e.all()[from:] {
 		if not(f) {
-			e.t.Errorf("%s was told, and nobody asked for it", show([]messages.ProcessFact{f}))
+			e.t.Errorf("unexpected %s", show([]messages.ProcessFact{f}))
 		}
 	}
 }
@@ -97,7 +97,7 @@ func show(facts []messages.ProcessFact) string {
 	return "[" + strings.Join(words, " ") + "]"
 }
 
-// count is how many facts of a kind there are.
+// count returns the number of facts of a kind.
 func count[F any](facts []messages.ProcessFact) int {
 	n := 0
 	for _, f := range facts {
@@ -108,7 +108,7 @@ func count[F any](facts []messages.ProcessFact) int {
 	return n
 }
 
-// await waits for the first fact of a kind, and says when it came.
+// await waits for the first fact of a kind and returns it with its time.
 func await[F any](e *factRecorder) (F, time.Time) {
 	e.t.Helper()
 	var found F

@@ -19,7 +19,7 @@ func inputCases() []testCase {
 		{"signals", someSignals, signals | ownProcess},
 		{"controls are answered in order", answersInOrder, input | signals},
 		{"numbered controls wait for no input", numberedAnswers, input | signals | pipes},
-		{"controls behind the exit", controlsAfterExit, ownProcess},
+		{"controls after the exit", controlsAfterExit, ownProcess},
 	}
 }
 
@@ -78,7 +78,8 @@ func inputAndEnd(b *bench) {
 	}
 }
 
-// What is given comes out, however much it is; too much at once is refused.
+// inputBounds checks that all input reaches the job, and that too much at once is
+// refused.
 func inputBounds(b *bench) {
 	r := b.start("cat", withInput)
 	r.process.Do(backends.Input{Data: make([]byte, messages.MaxInput+1)})
@@ -96,13 +97,13 @@ func inputBounds(b *bench) {
 	}
 }
 
-// A job that reads waits for input until it has some, to whoever owns it. Where that
-// cannot be seen it is refused.
+// inputAwaited checks that a reading job waits for input until it has some. A backend
+// that cannot see that refuses the control.
 func inputAwaited(b *bench) {
 	r := b.start("cat", withInput)
 	r.process.Do(backends.CheckInput{For: time.Minute})
 	if code := refusal(r.answers(1)[0]); code == messages.Unsupported {
-		b.Skip("it cannot be seen here what a process waits for")
+		b.Skip("this machine does not show what a process waits for")
 	} else if code != "" {
 		b.Errorf("answered with %s", show(r.all()))
 	}
@@ -118,7 +119,7 @@ func inputAwaited(b *bench) {
 	r.process.Do(backends.CheckInput{For: time.Minute})
 }
 
-// awaits waits until it was said so often whether the job waits for input.
+// awaits waits for the reports whether the job waits for input.
 func (r *run) awaits(want ...bool) {
 	r.Helper()
 	r.until("whether it waits for input", func([]messages.ProcessFact) bool { return len(r.awaited()) >= len(want) })
@@ -174,8 +175,8 @@ func answersInOrder(b *bench) {
 	r.over()
 }
 
-// A signal is answered at once, though input that was given before it is not read; also
-// by a shell that has not begun what it is for.
+// numberedAnswers checks that a signal is answered at once while earlier input is
+// unread.
 func numberedAnswers(b *bench) {
 	r := b.start("sleep", withInput).ready()
 	r.process.Do(backends.Sequenced{Control: backends.Input{Data: make([]byte, 200_000)}, Nth: 7})

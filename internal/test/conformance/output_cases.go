@@ -15,12 +15,12 @@ func outputCases() []testCase {
 	return []testCase{
 		{"merged streams keep their order", mergedStreams, 0},
 		{"separate streams", separateStreams, separate},
-		{"a stream that is not there", noSuchStream, 0},
-		{"complete before the exit is told", completeOutput, 0},
+		{"a missing stream", noSuchStream, 0},
+		{"output is complete before the exit is reported", completeOutput, 0},
 		{"a held pipe delays nothing", heldPipe, ownProcess},
-		{"what comes later is captured", lateOutput, attributes},
+		{"later output is captured", lateOutput, attributes},
 		{"closed output is no exit", shutOutput, 0},
-		{"one credit, one word", oneCredit, 0},
+		{"one credit, one fact", oneCredit, 0},
 		{"paused and resumed", pausedOutput, input},
 		{"a log outlives its job", logOutlives, 0},
 	}
@@ -64,7 +64,8 @@ func noSuchStream(b *bench) {
 	}
 }
 
-// Every byte of the main process is in the log when its exit is told (F29).
+// completeOutput checks that every byte of the main process is in the log when its exit
+// is reported (F29).
 func completeOutput(b *bench) {
 	for range 5 {
 		r := b.start("60 KB")
@@ -84,8 +85,8 @@ func completeOutput(b *bench) {
 	}
 }
 
-// A child that holds the output delays nothing (F27); what it leaves is ended by
-// a stop.
+// heldPipe checks that a child that holds the output delays nothing (F27), and that a
+// stop ends it.
 func heldPipe(b *bench) {
 	before := time.Now()
 	r := b.start("held")
@@ -99,7 +100,7 @@ func heldPipe(b *bench) {
 	r.quiet(100*time.Millisecond, func(messages.ProcessFact) bool { return true })
 	r.stop(messages.ByClient, time.Minute)
 	if f := r.over(); f.Cause != (messages.Cause{}) {
-		b.Errorf("it ended by itself, and is said to be ended by %+v", f.Cause)
+		b.Errorf("it ended by itself, but the cause is %+v", f.Cause)
 	}
 }
 
@@ -119,7 +120,7 @@ func lateOutput(b *bench) {
 	}
 }
 
-// The end of the output is not the end of the process.
+// shutOutput checks that the end of the output is not the end of the process.
 func shutOutput(b *bench) {
 	if f := b.start("shut").over(); f.Status.Code != 4 || f.OutputOpen {
 		b.Errorf("the result is %+v", f)
@@ -133,18 +134,19 @@ func oneCredit(b *bench) {
 	n := count[messages.OutputGrew](r.all())
 	r.quiet(150*time.Millisecond, grew)
 	if got := count[messages.OutputGrew](r.all()); got != n || n != 1 {
-		b.Errorf("%d words for one credit", got)
+		b.Errorf("%d facts for one credit", got)
 	}
-	r.grown(messages.Merged, 0) // at once: the log is larger
+	r.grown(messages.Merged, 0) // at once: the log is longer
 	r.over()
 
-	// Behind the end there is nothing to wait for.
+	// After the end there is nothing to wait for.
 	r.process.NotifyGrowth(messages.Merged, 0)
 	r.process.NotifyGrowth(messages.Merged, 1<<40)
 	r.quiet(50*time.Millisecond, func(f messages.ProcessFact) bool { return !grew(f) })
 }
 
-// A paused job blocks on its own output; nothing is lost.
+// pausedOutput checks that a paused job blocks on its own output, and that nothing is
+// lost.
 func pausedOutput(b *bench) {
 	r := b.start("burst", withInput).ready()
 	r.process.Do(backends.Pause{})
@@ -170,7 +172,7 @@ func logOutlives(b *bench) {
 	defer log.Close()
 	r.over()
 	if s := log.State(); !s.Closed || s.Size != 6 {
-		b.Errorf("a log that was opened before the end says %+v", s)
+		b.Errorf("the state of a log opened before the end: %+v", s)
 	}
 	r.process.Settle(lastNumber(r.all()))
 	p := make([]byte, 100)

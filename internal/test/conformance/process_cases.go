@@ -27,7 +27,7 @@ func processCases() []testCase {
 	}
 }
 
-// hostile starts a tree and returns when it stands.
+// hostile starts a tree and returns after all of it has started.
 func (b *bench) hostile(tree hostile.Tree) (*run, hostile.Tree) {
 	b.Helper()
 	tree.Token = b.marker
@@ -36,7 +36,8 @@ func (b *bench) hostile(tree hostile.Tree) (*run, hostile.Tree) {
 	return r, tree
 }
 
-// Nothing escapes a stop, and what is said of the end is true (F17, F21).
+// hostileTree checks that nothing escapes a stop, and that the report of the end is
+// true (F17, F21).
 func hostileTree(b *bench) {
 	r, tree := b.hostile(hostile.Tree{Roots: cmp.Or(b.Roots, 20)})
 	r.stop(messages.ByClient, 500*time.Millisecond)
@@ -61,7 +62,8 @@ func hostileOrphans(b *bench) {
 	}
 }
 
-// A KILL for the whole tree misses nobody who forks meanwhile.
+// hostileSignalled checks that KILL for the whole tree misses no process that forks
+// meanwhile.
 func hostileSignalled(b *bench) {
 	r, tree := b.hostile(hostile.Tree{Roots: cmp.Or(b.Roots, 20)})
 	r.process.Do(backends.Signal{Name: "KILL", Tree: true})
@@ -73,7 +75,7 @@ func hostileSignalled(b *bench) {
 	}
 }
 
-// Whatever a kill reaches, it reaches the job's own group.
+// ownGroup checks that a kill reaches at least the job's own process group.
 func ownGroup(b *bench) {
 	r, tree := b.hostile(hostile.Tree{Roots: 4, Kinds: []hostile.Kind{hostile.Plain, hostile.Ignoring}})
 	r.stop(messages.ByClient, 200*time.Millisecond)
@@ -98,7 +100,7 @@ func surroundings(b *bench) {
 		b.Fatal(err)
 	}
 	if lines[0] != dir && lines[0] != real || lines[1] != "0027" || lines[2] != "x y" {
-		b.Errorf("it says %q", lines)
+		b.Errorf("it printed %q", lines)
 	}
 	for _, want := range append(b.env(), "A=x y", "B=") {
 		if !slices.Contains(lines[3:], want) {
@@ -107,20 +109,20 @@ func surroundings(b *bench) {
 	}
 	for _, have := range lines[3:] {
 		name, _, _ := strings.Cut(have, "=")
-		// What bash sets by itself, and the tag of the engine's trees.
+		// Variables that bash sets, and the tag of the engine's trees.
 		if !slices.ContainsFunc(append(b.env(), "A=", "B=", "PWD=", "SHLVL=", "_=", "OLDPWD=", "TROUPE_TREE=", "TERM=", "="), func(e string) bool {
 			return strings.HasPrefix(e, name+"=")
 		}) {
-			b.Errorf("%q is in the environment, and nobody put it there", have)
+			b.Errorf("unexpected variable %q in the environment", have)
 		}
 	}
 }
 
 func descriptors(b *bench) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
-		return // nothing to look at
+		return // cannot be checked
 	}
-	hold, err := os.Open(b.dir) // something that must not be inherited
+	hold, err := os.Open(b.dir) // must not be inherited
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -149,7 +151,7 @@ func longText(b *bench) {
 	}
 }
 
-// Every byte of an output that is larger than memory should hold arrives.
+// muchOutput checks that every byte arrives of an output too large for memory.
 func muchOutput(b *bench) {
 	const size = 20 << 20
 	r := b.startProgram(Program{Text: fmt.Sprintf("head -c %d /dev/zero", size)})

@@ -18,13 +18,13 @@ type run struct {
 	*factRecorder
 }
 
-// start starts a program as a job of the place. Changes are made to the command
-// before.
+// start starts a program as a job of the executor, after applying the changes to its
+// command.
 func (b *bench) start(program string, changes ...func(*backends.Command)) *run {
 	b.Helper()
 	p, ok := programs()[program]
 	if !ok {
-		b.Fatalf("there is no program %q", program)
+		b.Fatalf("unknown program %q", program)
 	}
 	if b.Terminals && len(p.Argv) == 0 {
 		p = b.typed(p)
@@ -82,13 +82,13 @@ func (r *run) wrote(s messages.Stream, text string) {
 	}
 }
 
-// begun waits for the start: then the output can be opened.
+// begun waits for the start; after it the output can be opened.
 func (r *run) begun() {
 	r.Helper()
 	await[messages.ProcessStarted](r.factRecorder)
 }
 
-// grown spends one credit: it returns when the log is larger than from.
+// grown spends one credit: it returns once the log is longer than from.
 func (r *run) grown(s messages.Stream, from int64) {
 	r.Helper()
 	seen := len(r.all())
@@ -101,17 +101,17 @@ func (r *run) grown(s messages.Stream, from int64) {
 	})
 }
 
-// read is all of a stream so far.
+// read returns all of a stream so far.
 func (r *run) read(s messages.Stream) string {
 	r.Helper()
 	log, err := r.process.Output(s)
 	if err != nil {
-		r.Fatalf("the output %s cannot be opened: %v", s, err)
+		r.Fatalf("cannot open the output %s: %v", s, err)
 	}
 	defer log.Close()
 	text, err := io.ReadAll(io.NewSectionReader(log, 0, log.State().Size))
 	if err != nil {
-		r.Fatalf("the output %s cannot be read: %v", s, err)
+		r.Fatalf("cannot read the output %s: %v", s, err)
 	}
 	return string(text)
 }
@@ -123,7 +123,7 @@ func (r *run) result() messages.ProcessExited {
 	return f
 }
 
-// over waits for the last word, and holds what was told to the contract.
+// over waits for the last fact and checks the order of all facts.
 func (r *run) over() messages.ProcessExited {
 	r.Helper()
 	r.until("the end", func(heard []messages.ProcessFact) bool {
@@ -133,8 +133,8 @@ func (r *run) over() messages.ProcessExited {
 	return r.result()
 }
 
-// inOrder checks what was told: once each, in their order, and nothing behind but
-// the answer to a Watch that crossed the end.
+// inOrder checks that facts came once, in order, and that none follows the end except
+// an OutputGrew that crossed it.
 func (r *run) inOrder() {
 	r.Helper()
 	heard := r.all()
@@ -160,7 +160,7 @@ func (r *run) inOrder() {
 			continue
 		}
 		if _, twice := place[name]; twice {
-			r.Errorf("%T was told twice: %s", f, show(heard))
+			r.Errorf("%T was delivered twice: %s", f, show(heard))
 		}
 		place[name] = i
 		if n > 0 && n <= seq {
@@ -175,14 +175,14 @@ func (r *run) inOrder() {
 	}
 }
 
-// stop asks for the end.
+// stop requests a stop.
 func (r *run) stop(by messages.Party, grace time.Duration) time.Time {
 	now := time.Now()
 	r.process.Stop(messages.Cause{By: by, Reason: "test"}, grace)
 	return now
 }
 
-// gone waits for the end of what was stopped, which must come with the cause.
+// gone waits for the end of a stopped job and checks its cause.
 func (r *run) gone(by messages.Party) messages.ProcessExited {
 	r.Helper()
 	f := r.over()
@@ -195,7 +195,7 @@ func (r *run) gone(by messages.Party) messages.ProcessExited {
 	return f
 }
 
-// adopt takes a job over from whoever has it.
+// adopt adopts a job, replacing its owner.
 func (b *bench) adopt(place backends.Executor, id messages.UID) (*run, error) {
 	r := &run{bench: b, command: backends.Command{ID: id}, factRecorder: newFactRecorder(b)}
 	var err error

@@ -14,7 +14,7 @@ func startCases() []testCase {
 		{"a start happens once", startOnce, 0},
 		{"exit codes", exitCodes, 0},
 		{"signals are 128 and more", exitSignals, ownProcess},
-		{"what cannot be executed", execFailures, ownProcess},
+		{"programs that cannot be executed", execFailures, ownProcess},
 		{"a hundred at once", hundred, ownProcess},
 	}
 }
@@ -36,7 +36,7 @@ func orderOfFacts(b *bench) {
 	r.quiet(50*time.Millisecond, func(messages.ProcessFact) bool { return true })
 }
 
-// Whoever asks first starts the job; the others join it.
+// startOnce checks that concurrent starts of one job start it once.
 func startOnce(b *bench) {
 	slow := programs()["slow"]
 	if b.Terminals {

@@ -14,10 +14,10 @@ func stopCases() []testCase {
 		{"the result waits for the tree", stopWaitsForTree, ownProcess},
 		{"no grace", stopAtOnce, ownProcess},
 		{"first cause, shorter grace", stopTwice, ownProcess},
-		{"a stop behind the end", stopAfterEnd, 0},
+		{"a stop after the end", stopAfterEnd, 0},
 		{"a stop during the start", stopEarly, 0},
 		{"a stopped process", stopStopped, ownProcess},
-		{"the deadline is insured", deadline, ownProcess},
+		{"the deadline holds without a supervisor", deadline, ownProcess},
 		{"the deadline is moved", deadlineMoved, 0},
 		{"stopped from many sides", stopRaces, 0},
 	}
@@ -35,7 +35,7 @@ func stopObeyed(b *bench) {
 	}
 }
 
-// Killed after the grace and not before it (F19).
+// stopIgnored checks that KILL comes after the grace and not before it (F19).
 func stopIgnored(b *bench) {
 	const grace = time.Second
 	r := b.start("ignore").ready()
@@ -50,7 +50,8 @@ func stopIgnored(b *bench) {
 	}
 }
 
-// The result of a job that is stopped comes when nothing of its tree is left.
+// stopWaitsForTree checks that the result of a stopped job comes after the end of its
+// tree.
 func stopWaitsForTree(b *bench) {
 	const grace = time.Second
 	r := b.start("bad child").ready()
@@ -93,11 +94,11 @@ func stopAfterEnd(b *bench) {
 	r.process.Do(backends.Signal{Name: "TERM"})
 	r.quiet(100*time.Millisecond, func(messages.ProcessFact) bool { return true })
 	if len(r.all()) != n {
-		b.Errorf("something followed the last word: %s", show(r.all()[n:]))
+		b.Errorf("facts after the last one: %s", show(r.all()[n:]))
 	}
 }
 
-// A job may be stopped before it has begun; it has one end all the same.
+// stopEarly checks that a job stopped before its start has one end too.
 func stopEarly(b *bench) {
 	for range 20 {
 		r := b.start("sleep")
@@ -108,7 +109,7 @@ func stopEarly(b *bench) {
 	}
 }
 
-// hasBegun waits for the start, or for the word that a stop came before it.
+// hasBegun waits for the start, and returns false if a stop prevented it.
 func (r *run) hasBegun() bool {
 	r.Helper()
 	r.until("a start or its failure", func(heard []messages.ProcessFact) bool {
@@ -117,7 +118,7 @@ func (r *run) hasBegun() bool {
 	return count[messages.ProcessFailed](r.all()) == 0
 }
 
-// One that is stopped by SIGSTOP can be ended (F20).
+// stopStopped checks that a job in SIGSTOP can be stopped (F20).
 func stopStopped(b *bench) {
 	r := b.start("stopped").ready()
 	r.stop(messages.ByClient, 10*time.Second)
@@ -139,7 +140,7 @@ func deadlineMoved(b *bench) {
 	r := b.start("slow", func(c *backends.Command) { c.Deadline, c.Grace = 2*time.Second, time.Minute })
 	r.process.Do(backends.Deadline{})
 	if f := r.over(); f.Cause.By != messages.ByNone || f.Status.Code != 0 {
-		b.Errorf("a deadline that was taken away ended it: %+v", f)
+		b.Errorf("a removed deadline ended it: %+v", f)
 	}
 	r = b.start("sleep", func(c *backends.Command) { c.Deadline, c.Grace = time.Hour, time.Minute }).ready()
 	r.process.Do(backends.Deadline{After: 100 * time.Millisecond})
@@ -148,18 +149,18 @@ func deadlineMoved(b *bench) {
 	}
 }
 
-// A stop, a deadline and the exit itself meet: one outcome, one cause (F47).
+// stopRaces lets a stop, a deadline and the exit meet: one outcome, one cause (F47).
 func stopRaces(b *bench) {
 	for i := range 10 {
 		r := b.start("slow", func(c *backends.Command) { c.Deadline = time.Duration(20*i) * time.Millisecond })
 		timer := time.AfterFunc(time.Duration(100+20*i)*time.Millisecond, func() { r.stop(messages.ByClient, 10*time.Second) })
-		if !r.hasBegun() { // where a start takes long the stop comes first
+		if !r.hasBegun() { // after a slow start the stop comes first
 			continue
 		}
 		f := r.over()
 		timer.Stop()
 		if f.Cause.By == messages.ByNone && f.Status != (messages.ExitStatus{}) {
-			b.Errorf("nobody ended it, and it ended with %+v", f.Status)
+			b.Errorf("without a cause it ended with %+v", f.Status)
 		}
 	}
 }

@@ -1,9 +1,3 @@
-// Package conformance is what every kind of job must do: one suite, run by each
-// backend over each engine it may stand on, and by the fake. It holds them to
-// the contract of package backends, and nothing more.
-//
-// A test starts a Program and waits for facts. Nothing is timed but what must
-// not come before its time; the bounds of what must come at all are far.
 package conformance
 
 import (
@@ -21,21 +15,21 @@ import (
 	"troupe/messages"
 )
 
-// Subject is what is tested: made anew for each test, and ended by its cleanup.
+// Subject is a backend under test, created for each test and closed by its cleanup.
 type Subject struct {
 	Backend backends.Backend
-	Engine  backends.Engine    // beneath it; nil: what needs one is not tested
+	Engine  backends.Engine    // of the backend; nil: cases that need one are left out
 	Reach   messages.Isolation // what a kill reaches
-	Env     []string           // of every job; a PATH at least
-	// Real says that jobs are processes of this machine: what only they can do is
-	// tested, and nothing of them may be left. Such a test binary begins its
-	// TestMain with hostile.Main.
+	Env     []string           // of every job; at least a PATH
+	// Real means that jobs are processes of this machine. This enables cases for real
+	// processes, and no process may remain. The TestMain of such a test binary begins
+	// with hostile.Main.
 	Real  bool
 	Roots int // of the largest hostile tree; 0: 20
-	// Shared says that jobs are sections of the life of one shell, one at a time: what
-	// needs a process for each is not tested.
+	// Shared means that jobs are commands of one live shell, one at a time. Cases that
+	// need a process for each job are left out.
 	Shared bool
-	// Terminals says that every command is on a terminal of its own.
+	// Terminals means that every command has a terminal of its own.
 	Terminals bool
 }
 
@@ -52,15 +46,15 @@ func Run(t *testing.T, subject func(t *testing.T) Subject) {
 	}
 }
 
-// hang is how long a test may take before everything is stopped and shown.
+// hang bounds a test, before the program ends with all goroutines shown.
 const hang = 3 * time.Minute
 
-// patience is how long a test waits for a fact that must come. Beside others, on
-// a small machine, under the race detector, a start may take seconds.
+// patience bounds the wait for a fact. On a small busy machine under the race detector
+// a start may take seconds.
 const patience = 60 * time.Second
 
-// watch ends the program, with all goroutines on the last page, if the test
-// hangs in a call that must not wait.
+// watch ends the program with a dump of all goroutines if the test hangs in a call that
+// must not block.
 func watch(t *testing.T) {
 	timer := time.AfterFunc(hang, func() {
 		panic(fmt.Sprintf("%s hangs\n\n%s", t.Name(), goroutines()))
@@ -73,7 +67,7 @@ func goroutines() string {
 	return string(text[:runtime.Stack(text, true)])
 }
 
-// testCase is one promise.
+// testCase checks one rule of the contract.
 type testCase struct {
 	name string
 	test func(*bench)
@@ -87,13 +81,13 @@ const (
 	anEngine need = 1 << iota
 	realOnes
 	wholeTrees // a kill reaches more than process groups
-	separate   // streams
+	separate   // separate streams
 	input
 	signals
 	ownProcess // for each job
-	terminals  // a command can be on one
-	pipes      // a command is on pipes when it asks for nothing
-	attributes // what others write later is never another command's
+	terminals  // a command can have a terminal
+	pipes      // a command has pipes by default
+	attributes // later output of others never counts for another command
 )
 
 func (c testCase) fits(s Subject) bool {
@@ -114,12 +108,12 @@ func cases() []testCase {
 	return slices.Concat(startCases(), outputCases(), stopCases(), inputCases(), adoptCases(), executorCases(), processCases(), terminalCases())
 }
 
-// bench is one test at work: a subject, and a place of it.
+// bench is one running test: a subject and an executor of it.
 type bench struct {
 	*testing.T
 	Subject
 	place    backends.Executor
-	closings *factRecorder // of the place
+	closings *factRecorder // facts of the executor
 	marker   string
 	dir      string
 	jobs     int
@@ -142,7 +136,7 @@ func (b *bench) open(held ...backends.InventoryJob) backends.Executor {
 	return place
 }
 
-// end closes the place; then nothing of it may be left.
+// end closes the executor and checks that no process is left.
 func (b *bench) end() {
 	b.place.Close(0)
 	b.closings.until("the end of the place", func(heard []messages.ProcessFact) bool { return count[messages.ShellClosed](heard) > 0 })
@@ -161,7 +155,7 @@ func (b *bench) end() {
 
 func (b *bench) env() []string { return append(slices.Clone(b.Env), b.marker) }
 
-// id makes a ULID, as far as the suite needs one: 26 characters, never the same.
+// id returns a unique ULID, as far as the suite needs one: 26 characters.
 func (b *bench) id() messages.UID {
 	b.jobs++
 	return messages.UID(fmt.Sprintf("01%016X%08X", time.Now().UnixNano(), b.jobs))
@@ -170,11 +164,11 @@ func (b *bench) id() messages.UID {
 // Program is what a test runs.
 type Program struct {
 	Text string   // for bash
-	Argv []string // instead
+	Argv []string // instead of Text
 }
 
-// typed is a program as it is run on a terminal that changes nothing of what it writes,
-// and does not end what is left behind: of a shell that stays nothing is.
+// typed wraps a program for a terminal: output is not changed, and SIGHUP does not end
+// leftovers. A shell that stays has no leftovers to protect.
 func (b *bench) typed(p Program) Program {
 	plain := `stty -opost -echo; `
 	if !b.Shared {
@@ -186,7 +180,8 @@ func (b *bench) typed(p Program) Program {
 	return Program{Argv: append([]string{"bash", "-c", plain + `exec "$@"`, "bash"}, p.Argv...)}
 }
 
-// Words are what a fake knows a program by: its text, or argv joined by spaces.
+// Words returns the name by which a fake knows a program: its text, or argv joined by
+// spaces.
 func (p Program) Words() string {
 	if p.Text != "" {
 		return p.Text
@@ -194,7 +189,8 @@ func (p Program) Words() string {
 	return strings.Join(p.Argv, " ")
 }
 
-// Programs are those of the tests that are not for real processes only, by name.
+// Programs returns the programs of the tests that are not for real processes only, by
+// name.
 func Programs() map[string]Program { return maps.Clone(programs()) }
 
 func programs() map[string]Program {

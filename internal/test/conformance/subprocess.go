@@ -11,21 +11,20 @@ import (
 	"testing"
 )
 
-// Subprocess is a run of this test program in a process of its own. What a test does
-// to its children, its counts or its rights concerns nobody else there: an
-// engine whose process is its own reaps every child there is, and a user is
-// changed for good.
+// Subprocess runs this test program in a process of its own, so that its children,
+// counts and rights do not affect other tests. An engine that owns its process reaps
+// every child, and a change of user is permanent.
 type Subprocess struct {
 	Args     []string // of the test program
 	Env      []string // added to that of this process
-	Ordinary bool     // as a user without rights, which takes root
-	Passes   []string // tests that must be among those that passed
+	Ordinary bool     // as a user without rights; needs root
+	Passes   []string // tests that must have passed
 }
 
-// ordinaryUser is a user without rights of its own, and without a cgroup it may write.
+// ordinaryUser is the id of a user without rights and without a writable cgroup.
 const ordinaryUser = 65534
 
-// Run fails the test unless the run passes.
+// Run fails the test unless the subprocess passes.
 func (a Subprocess) Run(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.v", "-test.timeout=9m"}, a.Args...)...)
@@ -39,20 +38,20 @@ func (a Subprocess) Run(t *testing.T) {
 	}
 	for _, test := range a.Passes {
 		if !strings.Contains(string(out), "--- PASS: "+test+" ") {
-			t.Errorf("%s was not run:\n%s", test, out)
+			t.Errorf("%s did not pass:\n%s", test, out)
 		}
 	}
 }
 
-// Mode is one kind of host that a conformance test is run in.
+// Mode is one kind of host for the conformance tests.
 type Mode struct {
 	Name     string
-	Needs    func(testing.TB) // skips where that kind cannot be had; nil: it can anywhere
-	Ordinary bool             // it is an ordinary user's
+	Needs    func(testing.TB) // skips if this kind is not available; nil: it is everywhere
+	Ordinary bool             // an ordinary user's
 }
 
-// Modes runs TestConformance of this program once for each mode, in a process of
-// its own that finds the mode's name in the variable.
+// Modes runs TestConformance of this program once for each mode, in a subprocess that
+// finds the mode's name in the variable.
 func Modes(t *testing.T, variable string, modes []Mode) {
 	t.Helper()
 	for _, m := range modes {
@@ -73,8 +72,8 @@ func Modes(t *testing.T, variable string, modes []Mode) {
 	}
 }
 
-// asOrdinaryUser has the program run as an ordinary user, from a copy: the place of
-// the original is its builder's alone.
+// asOrdinaryUser runs the program as an ordinary user, from a copy that this user can
+// read.
 func asOrdinaryUser(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ordinary")
@@ -96,7 +95,7 @@ func copyProgram(to, from string) error {
 		return err
 	}
 	defer src.Close()
-	syscall.ForkLock.RLock() // a child forked now would hold it open for writing: ETXTBSY for who runs it
+	syscall.ForkLock.RLock() // a child forked now would keep it open for writing: ETXTBSY
 	defer syscall.ForkLock.RUnlock()
 	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
@@ -106,8 +105,8 @@ func copyProgram(to, from string) error {
 	return errors.Join(err, dst.Chmod(0o755), dst.Close())
 }
 
-// failures is what a run says but for the tests that passed, in other marks: who reads
-// the output of this process as that of tests would take those of another for its own.
+// failures returns the output without passed tests. It changes the marks, so that tools
+// do not count these tests as tests of this process.
 func failures(out string) string {
 	var kept []string
 	for line := range strings.Lines(out) {

@@ -21,13 +21,13 @@ func terminalCases() []testCase {
 		{"keys that are signals", signalKeys, all | signals},
 		{"a key that stops", stopKey, all},
 		{"the end of what is typed", typedEnd, all},
-		{"nobody types", noTyping, all},
+		{"no typing", noTyping, all},
 		{"a raw terminal", rawTerminal, all},
 		{"a terminal is reset", terminalReset, all},
 		{"a line that is too long", longLine, all},
 		{"typing is bounded", typingBounds, all},
 		{"typing is awaited", typingAwaited, all},
-		{"a terminal that nobody has open", reopened, all},
+		{"a terminal that no process has open", reopened, all},
 		{"a terminal hangs up", hangup, all | ownProcess},
 		{"a terminal is held", heldTerminal, all | ownProcess},
 		{"a flood and an exit at once", terminalFlood, all},
@@ -41,7 +41,7 @@ func (b *bench) on(text string) *run {
 	return b.startAsIs(Program{Text: text}, func(c *backends.Command) { c.Stdio.Terminal = messages.Terminal{Rows: 24, Cols: 80} })
 }
 
-// has waits until the output has text in it.
+// has waits until the output contains text.
 func (r *run) has(text string) *run {
 	r.Helper()
 	r.begun()
@@ -56,7 +56,7 @@ func (r *run) has(text string) *run {
 
 func (r *run) types(text string) { r.process.Do(backends.Input{Data: []byte(text)}) }
 
-// wroteAll holds the whole output of a job that is over to what it must be.
+// wroteAll checks the whole output of a job that is over.
 func (r *run) wroteAll(want string) {
 	r.Helper()
 	if got := r.read(messages.Merged); got != want {
@@ -115,7 +115,7 @@ func stopKey(b *bench) {
 	r := b.on("set -m; cat; echo status $?; kill -9 %1")
 	r.types("up\n")
 	r.has("up\r\nup\r\n").types("\x1a")
-	if b.Shared { // the shell stays, and is told of what was stopped
+	if b.Shared { // the shell stays and reports the stopped process
 		if f := r.over(); f.Status.Code != 148 || f.Children == 0 && b.Reach != messages.Group {
 			b.Errorf("the result is %+v", f)
 		}
@@ -138,8 +138,8 @@ func typedEnd(b *bench) {
 	}
 }
 
-// Where nobody types a read finds the end; what is typed all the same comes behind it, and
-// no control is answered for it.
+// noTyping checks that a read without typing reaches the end of input. Typed text comes
+// after it, and no control is answered for it.
 func noTyping(b *bench) {
 	r := b.startAsIs(Program{Text: `cat; echo end $?; read y; echo "[$y]"`}, func(c *backends.Command) {
 		c.Stdio.Terminal, c.Stdio.Ended = messages.Terminal{Rows: 24, Cols: 80}, true
@@ -152,7 +152,7 @@ func noTyping(b *bench) {
 	}
 }
 
-// A terminal that was made raw changes no byte in either direction.
+// rawTerminal checks that a raw terminal changes no byte in either direction.
 func rawTerminal(b *bench) {
 	var all []byte
 	for i := range 256 {
@@ -203,13 +203,13 @@ func typingBounds(b *bench) {
 	r.wroteAll("up500000\n")
 }
 
-// A job that waits for something to be typed says so, and whether that is shown; one
-// that does something else does not.
+// typingAwaited checks that a job that waits for typing is reported, and whether the
+// typing is shown. A job that does something else is not.
 func typingAwaited(b *bench) {
 	r := b.on("read x; read -s y; echo $x $y; sleep 60")
 	r.process.Do(backends.CheckInput{For: time.Minute})
 	if code := refusal(r.answers(1)[0]); code == messages.Unsupported {
-		b.Skip("it cannot be seen here what a process waits for")
+		b.Skip("this machine does not show what a process waits for")
 	}
 	said := func(want ...messages.InputWaiting) {
 		b.Helper()
@@ -240,7 +240,7 @@ func typingAwaited(b *bench) {
 	r.over()
 }
 
-// A terminal is not at its end when nobody has it open.
+// reopened checks that a terminal that no process has open is not at its end.
 func reopened(b *bench) {
 	r := b.on("echo one; exec <&- >&- 2>&-; sleep 0.2; echo two > /dev/tty; exit 5")
 	if f := r.over(); f.Status.Code != 5 || f.Sizes[messages.Merged] != 10 {
@@ -249,7 +249,8 @@ func reopened(b *bench) {
 	r.wroteAll("one\r\ntwo\r\n")
 }
 
-// What is left on a terminal is hung up on when its job exits, unless it asked for more.
+// hangup checks that leftovers on a terminal get SIGHUP when their job exits, unless
+// they ignore it.
 func hangup(b *bench) {
 	r := b.on("sleep 60 & echo now")
 	if f := r.over(); f.Status.Code != 0 {
@@ -264,7 +265,7 @@ func hangup(b *bench) {
 	}
 	r.over()
 	if text, err := os.ReadFile(filepath.Join(b.dir, "out")); string(text) != "later\n" {
-		b.Errorf("what does not mind wrote %q, %v", text, err)
+		b.Errorf("the process that ignores SIGHUP wrote %q, %v", text, err)
 	}
 }
 
@@ -278,7 +279,8 @@ func heldTerminal(b *bench) {
 	b.place = b.open()
 }
 
-// Every byte arrives of a job that writes as fast as it can, and exits at once.
+// terminalFlood checks that every byte arrives of a job that writes at full speed and
+// exits at once.
 func terminalFlood(b *bench) {
 	const size = 8 << 20
 	for range 5 {
@@ -296,7 +298,7 @@ func terminalFlood(b *bench) {
 	}
 }
 
-// zeros takes nothing else.
+// zeros is a writer that accepts only NULs.
 type zeros struct{}
 
 func (zeros) Write(p []byte) (int, error) {
