@@ -80,8 +80,8 @@ func (e *Engine) Reach(t testing.TB, mode string) messages.Isolation {
 	case Own + " " + NoCgroups:
 		want = messages.Subreaper
 	}
-	if says := e.Features().Isolation; says != want {
-		t.Errorf("the engine holds its jobs by %s, want %s", says, want)
+	if got := e.Features().Isolation; got != want {
+		t.Errorf("the engine holds its jobs by %s, want %s", got, want)
 	}
 	return want
 }
