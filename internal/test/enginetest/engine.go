@@ -1,5 +1,3 @@
-// Package enginetest makes real engines for tests of what stands on them: each with a
-// store in a directory of its own, and nothing of either may be left when the test ends.
 package enginetest
 
 import (
@@ -15,24 +13,24 @@ import (
 	"troupe/spill"
 )
 
-// The words of which the name of a mode consists: the engine in somebody else's process,
-// or in one of its own, and with process groups only, though there may be cgroups.
+// Words in the name of a mode: an engine in a host process, one with a process of its
+// own, and one that uses process groups only.
 const (
 	Library   = "library"
 	Own       = "own"
 	NoCgroups = "without cgroups"
 )
 
-// Engine is a real engine, and where its outputs are.
+// Engine is a real engine with the place of its outputs.
 type Engine struct {
 	*engine.Local
 	Store *spill.Disk
-	Root  string // of the store
+	Root  string // directory of the store
 	Node  string
 }
 
-// New makes an engine in a mode: some of the words above. Its end must leave no process,
-// no script and no file.
+// New returns an engine in a mode, a combination of the words above. Its end must leave
+// no process, no script and no file.
 func New(t testing.TB, mode string) *Engine {
 	t.Helper()
 	root := t.TempDir()
@@ -70,7 +68,7 @@ func (e *Engine) end(t testing.TB) {
 	}
 }
 
-// Reach is what a kill must reach in a mode. The engine has to know it.
+// Reach returns what a kill must reach in a mode, and checks that the engine agrees.
 func (e *Engine) Reach(t testing.TB, mode string) messages.Isolation {
 	t.Helper()
 	want := messages.InCgroup

@@ -2,5 +2,5 @@
 
 package hostile
 
-// adoptOrphans is nothing where there are no subreapers.
+// adoptOrphans does nothing without subreapers.
 func adoptOrphans() error { return nil }

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Main plays a process of a tree, if the arguments (os.Args[1:]) say that this
-// is one. The caller exits with code when it does.
+// Main runs a process of a tree if args (os.Args[1:]) request one. The caller then
+// exits with code.
 func Main(args []string) (code int, ours bool) {
 	if len(args) < 3 || args[0] != magic {
 		mindHangups()
@@ -23,19 +23,20 @@ func Main(args []string) (code int, ours bool) {
 		fmt.Fprintln(os.Stderr, "hostile:", err)
 		return 1, true
 	}
-	syscall.Exit(p.code) // at once: the race detector holds an os.Exit back for a second
+	syscall.Exit(p.code) // at once: under the race detector os.Exit takes a second
 	return p.code, true
 }
 
-// mindHangups has the jobs of a test program start with the default action of SIGHUP. Under
-// nohup they would inherit that it is ignored, as jobs of a library do (docs/cli.md).
+// mindHangups makes jobs of a test program start with the default action of SIGHUP.
+// Under nohup they would inherit that it is ignored, as jobs of a library do
+// (docs/cli.md).
 func mindHangups() {
 	if signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a caught signal is reset by exec
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // exec resets a caught signal
 	}
 }
 
-// life bounds every process of a tree: nothing outlives a test by more.
+// life bounds the life of every process of a tree, in seconds.
 const life = "3600"
 
 // player is one process of a tree.
@@ -48,7 +49,7 @@ func (p *player) play(role Kind, args []string) error {
 	switch role {
 	case "root":
 		return p.root(args)
-	case Orphan: // the middle of a double fork
+	case Orphan: // the middle process of a double fork
 		ignore()
 		_, err := p.leaf(&syscall.SysProcAttr{Setsid: true})
 		return err
@@ -65,10 +66,10 @@ func (p *player) play(role Kind, args []string) error {
 	case Hydra:
 		return p.hydra(args)
 	}
-	return fmt.Errorf("nobody plays %s", role)
+	return fmt.Errorf("unknown role %s", role)
 }
 
-// root starts the tree, says that it stands, and stays or leaves.
+// root starts the tree, prints Ready, and stays or leaves.
 func (p *player) root(args []string) error {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -90,7 +91,7 @@ func (p *player) root(args []string) error {
 	return p.become()
 }
 
-// start starts one root and returns when all of it stands.
+// start starts one root and returns when all of it runs.
 func (p *player) start(k Kind) error {
 	var err error
 	switch k {
@@ -112,18 +113,18 @@ func (p *player) start(k Kind) error {
 	case Hopper:
 		err = p.stand(p.hopper(), &syscall.SysProcAttr{Setsid: true})
 	default:
-		err = fmt.Errorf("%q is no kind", k)
+		err = fmt.Errorf("unknown kind %q", k)
 	}
 	return err
 }
 
-// endings are the signals that ask a process to end.
+// endings returns the signals that ask a process to end.
 func endings() []os.Signal {
 	return []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
 }
 
-// ignore makes this process ignore what asks it to end, and all that it starts
-// from now on: what is ignored stays so across an exec.
+// ignore makes this process and all its later children ignore endings; exec preserves
+// that.
 func ignore() { signal.Ignore(endings()...) }
 
 func (p *player) self(role Kind, args ...string) []string {
@@ -134,13 +135,13 @@ func (p *player) self(role Kind, args ...string) []string {
 	return append([]string{self, magic, p.token, string(role)}, args...)
 }
 
-// sleeper is the argv of a process that only lives; the token is its name.
+// sleeper returns the argv of a process that only sleeps; its name is the token.
 func (p *player) sleeper() (path string, argv []string, err error) {
 	path, err = exec.LookPath("sleep")
 	return path, []string{p.token, life}, err
 }
 
-// leaf starts a process that only lives.
+// leaf starts a process that only sleeps.
 func (p *player) leaf(attr *syscall.SysProcAttr) (int, error) {
 	path, argv, err := p.sleeper()
 	if err != nil {
@@ -149,7 +150,7 @@ func (p *player) leaf(attr *syscall.SysProcAttr) (int, error) {
 	return syscall.ForkExec(path, argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: attr})
 }
 
-// become makes this process one that only lives.
+// become turns this process into one that only sleeps.
 func (p *player) become() error {
 	path, argv, err := p.sleeper()
 	if err != nil {
@@ -158,8 +159,8 @@ func (p *player) become() error {
 	return syscall.Exec(path, argv, os.Environ())
 }
 
-// halt stops a child and returns when it stands still: one that has not run since
-// would take a TERM that comes later first.
+// halt stops a child and returns once it has stopped. A child that has not run since
+// would take a later TERM first.
 func halt(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err
@@ -176,7 +177,7 @@ func halt(pid int) error {
 	}
 }
 
-// run plays a role that starts others and ends; it waits for that.
+// run runs a role that starts others and ends, and waits for it.
 func (p *player) run(role Kind, attr *syscall.SysProcAttr) error {
 	argv := p.self(role)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -184,13 +185,13 @@ func (p *player) run(role Kind, attr *syscall.SysProcAttr) error {
 	return cmd.Run()
 }
 
-// One that stays says on readyFD that it stands, then closes it.
+// A process that stays writes standing to readyFD when it runs, then closes it.
 const (
 	readyFD  = 3
 	standing = "."
 )
 
-// stand starts a process that stays, and waits until it says that it stands.
+// stand starts a process that stays, and waits until it runs.
 func (p *player) stand(argv []string, attr *syscall.SysProcAttr) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -206,13 +207,13 @@ func (p *player) stand(argv []string, attr *syscall.SysProcAttr) error {
 		return err
 	}
 	if said, err := io.ReadAll(r); strings.TrimSpace(string(said)) != standing {
-		return fmt.Errorf("%s does not stand: %q, %w", argv[len(argv)-1], said, err)
+		return fmt.Errorf("%s does not run: %q, %w", argv[len(argv)-1], said, err)
 	}
 	return nil
 }
 
-// daemon starts a leaf as daemons start: in a session of its own, in the root
-// directory, with every descriptor closed.
+// daemon starts a leaf like a daemon: in a process session of its own, in the root
+// directory, without descriptors.
 func (p *player) daemon() error {
 	path, argv, err := p.sleeper()
 	if err != nil {
@@ -238,16 +239,16 @@ func (p *player) subreaper() error {
 	return p.settle()
 }
 
-// settle becomes one that only lives, and says so.
+// settle reports that the process runs, and turns into a sleeper.
 func (p *player) settle() error {
-	syscall.CloseOnExec(readyFD) // the end of it is the exec
+	syscall.CloseOnExec(readyFD) // the exec closes it
 	if _, err := syscall.Write(readyFD, []byte(standing)); err != nil {
 		return err
 	}
 	return p.become()
 }
 
-// Bounds of a hydra: its heads grow heads for two generations, one each time.
+// Bounds of a hydra: two generations of heads, one head for each TERM.
 const (
 	hydraDepth = 2
 	hydraHeads = 2
@@ -270,7 +271,7 @@ func (p *player) hydra(args []string) error {
 	for range hydraHeads {
 		<-asked
 		if depth < hydraDepth {
-			// A head that cannot grow is one less to kill.
+			// A failure to grow leaves one process less to kill.
 			_ = p.stand(p.self(Hydra, strconv.Itoa(depth+1)), &syscall.SysProcAttr{Setsid: true})
 		}
 	}
@@ -278,7 +279,7 @@ func (p *player) hydra(args []string) error {
 	return p.become()
 }
 
-// hopper is a shell that forks itself away again and again, then stays.
+// hopper returns the argv of a shell that forks itself away many times, then stays.
 func (p *player) hopper() []string {
 	return []string{"bash", "--norc", "--noprofile", "-c", `
 hop() {

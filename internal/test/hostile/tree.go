@@ -1,13 +1,3 @@
-// Package hostile builds process trees that resist a stop: their processes ignore signals,
-// leave their group and fork while they are killed. A test binary plays them itself, so
-// that no compiler is needed: its TestMain begins with
-//
-//	if code, ours := hostile.Main(os.Args[1:]); ours {
-//		os.Exit(code)
-//	}
-//
-// Everything is bounded: a tree of n roots never has more than about 5n
-// processes, and each of them ends by itself within an hour.
 package hostile
 
 import (
@@ -19,47 +9,47 @@ import (
 	"strconv"
 )
 
-// Kind is a way of not ending.
+// Kind is a way of resisting a stop.
 type Kind string
 
-// The kinds. All but Plain, Session, Hydra, Stopped and Hopper ignore TERM,
+// Kinds of processes. All but Plain, Session, Hydra, Stopped and Hopper ignore TERM,
 // INT, HUP and QUIT.
 const (
 	Plain     Kind = "plain"     // dies of TERM
-	Ignoring  Kind = "ignoring"  // of KILL only
-	Session   Kind = "session"   // in a session of its own
-	Orphan    Kind = "orphan"    // double fork, each with a session of its own
+	Ignoring  Kind = "ignoring"  // dies of KILL only
+	Session   Kind = "session"   // in a process session of its own
+	Orphan    Kind = "orphan"    // double fork, each with a process session of its own
 	Group     Kind = "group"     // in a process group of its own
 	Daemon    Kind = "daemon"    // two forks away, in another directory, without descriptors
-	Subreaper Kind = "subreaper" // an adopter of its own orphans
-	Hydra     Kind = "hydra"     // starts another of its kind when it is asked to end
+	Subreaper Kind = "subreaper" // adopts the orphans of its own tree
+	Hydra     Kind = "hydra"     // starts another of its kind for each TERM
 	Stopped   Kind = "stopped"   // stopped by SIGSTOP
-	Hopper    Kind = "hopper"    // goes from process to process, every few milliseconds
+	Hopper    Kind = "hopper"    // forks itself into a new process every few milliseconds
 )
 
-// Kinds are all of them, in the order in which a tree has them.
+// Kinds returns all kinds, in the order of a tree's roots.
 func Kinds() []Kind {
 	return []Kind{Plain, Ignoring, Session, Orphan, Group, Daemon, Subreaper, Hydra, Stopped, Hopper}
 }
 
 // Tree is a hostile process tree.
 type Tree struct {
-	Roots int    // how many of Kinds, one after the other
+	Roots int    // number of roots, which take the kinds in turn
 	Kinds []Kind // nil: all
-	Token string // stands in the argv of each process: Alive finds them by it
-	Leave bool   // the main process exits with LeaveCode when all stand; else it stays
+	Token string // part of the argv of each process, by which Alive finds it
+	Leave bool   // the main process exits with LeaveCode when all run; else it stays
 }
 
 // LeaveCode is the exit status of a main process that leaves.
 const LeaveCode = 3
 
-// Ready is what the main process writes when the whole tree stands.
+// Ready is what the main process prints when the whole tree runs.
 const Ready = "spawned\n"
 
-// magic is the first word of those who are ours.
+// magic is the first argument of processes of a tree.
 const magic = "troupe-hostile"
 
-// Command is the argv that plays the tree.
+// Command returns the argv that starts the tree.
 func (t Tree) Command() []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -77,8 +67,7 @@ func (t Tree) Command() []string {
 
 func (t Tree) token() string { return "hostile=" + t.Token }
 
-// Alive are the processes of the tree that are alive, wherever they went;
-// zombies are not.
+// Alive returns the living processes of the tree, without zombies.
 func (t Tree) Alive() []int {
 	return Find(func(pid int) bool {
 		argv, err := os.ReadFile(procFile(pid, "cmdline"))
@@ -86,8 +75,7 @@ func (t Tree) Alive() []int {
 	})
 }
 
-// Find gives the processes of the machine that are alive and of which is is
-// true; none where there is no /proc.
+// Find returns the living processes of the machine that satisfy is; none without /proc.
 func Find(is func(pid int) bool) []int {
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Cgroup gives a directory of the cgroup v2 hierarchy in which this user may
-// make cgroups that can be killed as a whole; without one the test is skipped.
-// It looks by itself rather than ask the engine, whose answer is under test.
+// Cgroup returns a directory of the cgroup v2 hierarchy in which this user may create
+// killable cgroups, or skips the test. It does not ask the engine, whose answer is
+// under test.
 func Cgroup(t testing.TB) string {
 	t.Helper()
 	dir := ownCgroup()
@@ -17,7 +17,7 @@ func Cgroup(t testing.TB) string {
 	return dir
 }
 
-// ownCgroup is the directory of this process's cgroup, "" where there is none.
+// ownCgroup returns the directory of this process's cgroup, "" if there is none.
 func ownCgroup() string {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -30,7 +30,7 @@ func ownCgroup() string {
 	return cgroupDir(string(mounts), string(member))
 }
 
-// cgroupDir finds the directory from the text of the two /proc files.
+// cgroupDir finds the directory in the text of the two /proc files.
 func cgroupDir(mounts, member string) string {
 	for line := range strings.Lines(member) {
 		path, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::")
@@ -50,7 +50,7 @@ func cgroupDir(mounts, member string) string {
 	return ""
 }
 
-// killable tries it: makes a cgroup, looks for cgroup.kill, removes it.
+// killable creates a cgroup, looks for cgroup.kill, and removes it.
 func killable(dir string) bool {
 	child, err := os.MkdirTemp(dir, "troupe-need-")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Node gives what make deps installs of tools/node, or ends the test: the path of
-// Node itself, which is not the machine's, and the directory of the packages.
+// Node returns the path of Node and the directory of its packages, as make deps
+// installs them from tools/node, or skips the test. It does not use the machine's Node.
 func Node(t testing.TB) (program, modules string) {
 	t.Helper()
 	at := nodeFolder(t)
@@ -21,7 +21,7 @@ func Node(t testing.TB) (program, modules string) {
 	return program, modules
 }
 
-// nodeInstalled reports whether what is there is what the lock file says.
+// nodeInstalled reports whether the installation matches the lock file.
 func nodeInstalled(at, program string) bool {
 	want, err := os.ReadFile(filepath.Join(at, "package-lock.json"))
 	if err != nil {
@@ -35,7 +35,7 @@ func nodeInstalled(at, program string) bool {
 	return err == nil
 }
 
-// nodeFolder finds tools/node from where the test runs, in a folder of the tree.
+// nodeFolder finds tools/node above the test's folder.
 func nodeFolder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -55,7 +55,7 @@ func nodeFolder(t testing.TB) string {
 	}
 }
 
-// nodeCPU is what Node calls a processor.
+// nodeCPU returns Node's name of a processor.
 func nodeCPU(arch string) string {
 	if arch == "amd64" {
 		return "x64"

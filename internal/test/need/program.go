@@ -1,10 +1,3 @@
-// Package need says what a test needs and this machine may not have. A test
-// that cannot run here is skipped by name with the reason, so that it is
-// counted, and no test skips itself in another way (the house test sees to it).
-//
-// There are two kinds. An installable is a program, or a package that runs on
-// Node, that "make deps" installs; with TROUPE_TEST_STRICT=1 a missing one is a failure. A feature belongs to
-// the kernel or to the rights of the user; a missing one is only ever counted.
 package need
 
 import (
@@ -15,14 +8,14 @@ import (
 	"testing"
 )
 
-// programs.txt has one line for each installable: the program, then the Debian
-// packages that hold it.
+// programs has one line for each installable: the program, then the Debian packages
+// that contain it.
 //
 //go:embed programs.txt
 var programs string
 
-// Program gives the path of an installable program, or ends the test.
-// A program that make deps does not know is a failure everywhere.
+// Program returns the path of an installable program, or skips the test. A program that
+// make deps does not install is a failure everywhere.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	if !installable(name) {
@@ -36,7 +29,7 @@ func Program(t testing.TB, name string) string {
 	return ""
 }
 
-// lacks ends a test that needs something installable.
+// lacks ends a test without something installable.
 func lacks(t testing.TB, name string) {
 	t.Helper()
 	if os.Getenv("TROUPE_TEST_STRICT") == "1" {
@@ -45,8 +38,8 @@ func lacks(t testing.TB, name string) {
 	t.Skipf("needs %s: install it with make deps", name)
 }
 
-// Feature skips the test unless the machine has what is named: something of
-// the kernel, or a right, that no package can bring.
+// Feature skips the test unless the machine has the named feature: a kernel feature or
+// a right that no package provides.
 func Feature(t testing.TB, has bool, name string) {
 	t.Helper()
 	if !has {
@@ -60,7 +53,7 @@ func Root(t testing.TB) {
 	Feature(t, os.Geteuid() == 0, "root")
 }
 
-// Pidfd skips the test unless the kernel gives handles of processes.
+// Pidfd skips the test unless the kernel supports process handles.
 func Pidfd(t testing.TB) {
 	t.Helper()
 	self, err := os.FindProcess(os.Getpid())
@@ -70,8 +63,8 @@ func Pidfd(t testing.TB) {
 	Feature(t, err == nil, "pidfd")
 }
 
-// Soak says whether this is a long run (make soak). A test that has a short and
-// a long form asks it for the number of rounds, and is never skipped.
+// Soak reports whether this is a long run (make soak). A test with a short and a long
+// form chooses its rounds by it, and is never skipped.
 func Soak() bool { return os.Getenv("TROUPE_SOAK") == "1" }
 
 func installable(name string) bool {

@@ -2,5 +2,6 @@
 
 package need
 
-// Race says that the race detector is in this program, which takes several times the memory.
+// Race reports whether this program has the race detector, which multiplies the memory
+// it needs.
 const Race = false
