@@ -32,7 +32,7 @@ type bareProcess struct {
 	dir      string
 }
 
-func newBareCrowd(_ context.Context, e errand) (runner, error) {
+func newBareCrowd(_ context.Context, e assignment) (runner, error) {
 	base, err := cgroupOfCgroups()
 	if err != nil {
 		return nil, err

@@ -20,9 +20,9 @@ import (
 // command is far behind the others.
 type busy struct {
 	sessions []trips
-	n        int     // commands of each in a round
-	told     notices // of the end of each command of ours
-	house    *house  // nil: the shells are raw
+	n        int      // commands of each in a round
+	told     notices  // of the end of each command of ours
+	ourNode  *ourNode // nil: the shells are raw
 }
 
 // trips are one shell's.
@@ -32,23 +32,23 @@ type trips interface {
 	close() error
 }
 
-func newOurBusy(ctx context.Context, e errand) (runner, error) {
+func newOurBusy(ctx context.Context, e assignment) (runner, error) {
 	if most := terminalLimit(); most < e.Size.Busy {
 		return nil, lacking{fmt.Sprintf("kernel.pty.max is %d", most)}
 	}
-	h, err := openHouse(ctx, e)
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	told, err := h.subscribe(ctx)
-	b := &busy{n: e.Size.BusyTrips, told: told, house: h}
+	b := &busy{n: e.Size.BusyTrips, told: told, ourNode: h}
 	for i := range e.Size.Busy {
 		b.sessions = append(b.sessions, liveShell(h, i, messages.BackendShellPTY))
 	}
 	return b, errors.Join(err, b.warmUp())
 }
 
-func newRawBusy(_ context.Context, e errand) (runner, error) {
+func newRawBusy(_ context.Context, e assignment) (runner, error) {
 	b := &busy{n: e.Size.BusyTrips}
 	var err error
 	for i := 0; err == nil && i < e.Size.Busy; i++ {
@@ -102,7 +102,7 @@ func (b *busy) all(ctx context.Context, n int) ([]time.Duration, error) {
 
 // hear hears of the end of n commands of ours.
 func (b *busy) hear(ctx context.Context, n int) error {
-	for b.house != nil && n > 0 {
+	for b.ourNode != nil && n > 0 {
 		if _, err := b.told.next(ctx); err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func (b *busy) hear(ctx context.Context, n int) error {
 }
 
 func (b *busy) close() error {
-	if b.house != nil {
-		return b.house.close()
+	if b.ourNode != nil {
+		return b.ourNode.close()
 	}
 	var errs []error
 	for _, s := range b.sessions {

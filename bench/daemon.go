@@ -40,7 +40,7 @@ func serveClients(args []string) int {
 
 func serveIn(dir string, who side) (err error) {
 	ctx := context.Background()
-	h := &house{dir: dir}
+	h := &ourNode{dir: dir}
 	if who == whole {
 		j, err := journal.OpenBolt(filepath.Join(dir, "journal.db"), journal.BoltOptions{})
 		if err != nil {

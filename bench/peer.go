@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// errand is the first line that a worker reads: what it is to measure.
-type errand struct {
+// assignment is the first line that a worker reads: what it is to measure.
+type assignment struct {
 	Scenario string
 	Side     side
 	Size     size
@@ -57,7 +57,7 @@ var workerEnv = []string{"PATH", "HOME", "LANG", "TERM", "SHELL", "USER", "LOGNA
 
 // startPeer starts a worker and waits until it is ready. It is a process group
 // of its own: Ctrl-C at the terminal is the driver's, which ends it in order.
-func startPeer(ctx context.Context, e errand) (*peer, error) {
+func startPeer(ctx context.Context, e assignment) (*peer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

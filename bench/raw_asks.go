@@ -27,7 +27,7 @@ type rawStatus struct {
 // rawJob is the one that is asked for.
 const rawJob = "j1"
 
-func newRawAsks(_ context.Context, e errand) (runner, error) {
+func newRawAsks(_ context.Context, e assignment) (runner, error) {
 	r := &rawAsks{e.Size.Asks, make(chan rawQuestion)}
 	go func() {
 		table := map[string]rawStatus{rawJob: {1, "running"}}

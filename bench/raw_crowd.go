@@ -26,9 +26,11 @@ type rawCrowd struct {
 	rounds int
 }
 
-func newRawCrowd(_ context.Context, e errand) (runner, error) { return rawCrowdOf(e.Size.Live) }
+func newRawCrowd(_ context.Context, e assignment) (runner, error) { return rawCrowdOf(e.Size.Live) }
 
-func newRawBesideBare(_ context.Context, e errand) (runner, error) { return rawCrowdOf(e.Size.Bare) }
+func newRawBesideBare(_ context.Context, e assignment) (runner, error) {
+	return rawCrowdOf(e.Size.Bare)
+}
 
 func rawCrowdOf(n int) (runner, error) {
 	null, err := openNull()

@@ -33,7 +33,7 @@ func execBash(text string) (string, error) {
 // rawOneShots run one command after the other.
 type rawOneShots struct{ n int }
 
-func newRawOneShots(_ context.Context, e errand) (runner, error) {
+func newRawOneShots(_ context.Context, e assignment) (runner, error) {
 	return rawOneShots{e.Size.OneShots}, nil
 }
 
@@ -57,7 +57,7 @@ func (r rawOneShots) close() error { return nil }
 // rawBurst runs commands with some in flight.
 type rawBurst struct{ n, workers int }
 
-func newRawBurst(_ context.Context, e errand) (runner, error) {
+func newRawBurst(_ context.Context, e assignment) (runner, error) {
 	return rawBurst{e.Size.Burst, e.Size.InFlight}, nil
 }
 
@@ -99,7 +99,7 @@ type rawSpill struct {
 	file    string
 }
 
-func newRawSpill(_ context.Context, e errand) (runner, error) {
+func newRawSpill(_ context.Context, e assignment) (runner, error) {
 	c, err := makeContent(filepath.Join(e.Dir, "raw-content"), e.Size.SpillMiB)
 	return rawSpill{c, filepath.Join(e.Dir, "raw-spill")}, err
 }

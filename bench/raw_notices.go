@@ -42,7 +42,7 @@ type rawNotices struct {
 	null     int
 }
 
-func newRawNotices(_ context.Context, e errand) (runner, error) {
+func newRawNotices(_ context.Context, e assignment) (runner, error) {
 	dir := filepath.Join(e.Dir, "raw-stamps")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type rawShell struct {
 	next int // the number of the next marker
 }
 
-func newRawShell(_ context.Context, e errand) (runner, error) {
+func newRawShell(_ context.Context, e assignment) (runner, error) {
 	r := &rawShell{cmd: exec.Command("bash", "--norc", "--noprofile"), n: e.Size.RoundTrips, end: "\n"}
 	var err error
 	if r.in, err = r.cmd.StdinPipe(); err != nil {
@@ -75,7 +75,7 @@ func (r *rawShell) until(marker string) error {
 }
 
 // newRawShellOnTerminal is the same bash as somebody sits at it, with its line editor.
-func newRawShellOnTerminal(_ context.Context, e errand) (runner, error) {
+func newRawShellOnTerminal(_ context.Context, e assignment) (runner, error) {
 	r, err := rawShellOn(exec.Command("bash", "--norc", "--noprofile", "-i"), 0)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type rawTrees struct {
 	rounds       int
 }
 
-func newRawTrees(_ context.Context, e errand) (runner, error) {
+func newRawTrees(_ context.Context, e assignment) (runner, error) {
 	base, err := cgroupOfCgroups()
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func TestAnInterruptedSideLeavesNothing(t *testing.T) {
 		{"jobs-10000", raw, 1, true},
 	} {
 		t.Run(fmt.Sprintf("%s-%s", c.scenario, c.side), func(t *testing.T) {
-			e := errand{Scenario: c.scenario, Side: c.side, Size: tinySize(), Dir: t.TempDir()}
+			e := assignment{Scenario: c.scenario, Side: c.side, Size: tinySize(), Dir: t.TempDir()}
 			e.Size.Live = 2000 // so many that a round is not over at once
 			p, err := startPeer(t.Context(), e)
 			if err != nil {

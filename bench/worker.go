@@ -28,7 +28,7 @@ type runner interface {
 // runners make the sides of the scenarios. What one gives beside an error is
 // closed, too.
 var runners = map[string]struct {
-	ours, raw func(context.Context, errand) (runner, error)
+	ours, raw func(context.Context, assignment) (runner, error)
 }{
 	"oneshot":    {newOurOneShots, newRawOneShots},
 	"throughput": {newOurBurst, newRawBurst},
@@ -58,7 +58,7 @@ func (l lacking) Error() string { return l.what }
 // what it started, also in the middle of a round.
 func work(in io.Reader, out io.Writer) int {
 	from, to := json.NewDecoder(in), json.NewEncoder(out)
-	var e errand
+	var e assignment
 	if err := from.Decode(&e); err != nil {
 		return 1
 	}
@@ -82,7 +82,7 @@ func work(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-func serve(ctx context.Context, e errand, batons <-chan struct{}, to *json.Encoder) (err error) {
+func serve(ctx context.Context, e assignment, batons <-chan struct{}, to *json.Encoder) (err error) {
 	sides, known := runners[e.Scenario]
 	if !known {
 		return fmt.Errorf("there is no scenario %q", e.Scenario)
@@ -128,7 +128,7 @@ func failure(err error) answer {
 }
 
 // profile writes a CPU profile of this side, if one is wanted.
-func profile(e errand) (stop func(), err error) {
+func profile(e assignment) (stop func(), err error) {
 	if e.Profile == "" {
 		return func() {}, nil
 	}

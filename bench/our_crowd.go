@@ -24,22 +24,22 @@ const starters = 64
 
 // ourCrowd starts jobs that live, and ends all of them with one request.
 type ourCrowd struct {
-	*house
+	*ourNode
 	n      int
 	before float64 // KiB of memory before the first job
 	kept   float64 // and of the keeper
 	rounds int
 }
 
-func newOurCrowd(ctx context.Context, e errand) (runner, error) {
-	h, err := openHouse(ctx, e)
+func newOurCrowd(ctx context.Context, e assignment) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	if err := h.warm(ctx, messages.RunCommand{}); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	return &ourCrowd{house: h, n: e.Size.Live, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
+	return &ourCrowd{ourNode: h, n: e.Size.Live, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
 }
 
 func (o *ourCrowd) round(ctx context.Context) (values, error) {
@@ -75,19 +75,19 @@ func (o *ourCrowd) round(ctx context.Context) (values, error) {
 
 // ourTrees ends jobs that are trees of processes.
 type ourTrees struct {
-	*house
+	*ourNode
 	trees, procs int
 	self         string
 	rounds       int
 }
 
-func newOurTrees(ctx context.Context, e errand) (runner, error) {
-	h, err := openHouse(ctx, e)
+func newOurTrees(ctx context.Context, e assignment) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	self, err := os.Executable()
-	return &ourTrees{house: h, trees: e.Size.Trees, procs: e.Size.Procs, self: self}, err
+	return &ourTrees{ourNode: h, trees: e.Size.Trees, procs: e.Size.Procs, self: self}, err
 }
 
 func (o *ourTrees) round(ctx context.Context) (values, error) {

@@ -25,7 +25,7 @@ func aTerminal() messages.Terminal { return messages.Terminal{Rows: 24, Cols: 80
 // ourFlood runs a job that writes as much as it can to its terminal, and exits.
 type ourFlood struct{ *ourSpill }
 
-func newOurFlood(ctx context.Context, e errand) (runner, error) {
+func newOurFlood(ctx context.Context, e assignment) (runner, error) {
 	e.Size.SpillMiB = e.Size.PtyMiB
 	r, err := newOurSpill(ctx, e)
 	o, _ := r.(*ourSpill)
@@ -62,32 +62,32 @@ func (o ourFlood) close() error {
 // ourTerminals starts jobs on terminals that say nothing, and looks at itself when it has
 // nothing to do.
 type ourTerminals struct {
-	*house
+	*ourNode
 	n      int
 	before float64 // KiB of memory before the first
 	kept   float64 // and of the keeper
 	rounds int
 }
 
-func newOurTerminals(ctx context.Context, e errand) (runner, error) {
+func newOurTerminals(ctx context.Context, e assignment) (runner, error) {
 	if most := terminalLimit(); most < e.Size.Terminals {
 		return nil, lacking{fmt.Sprintf("kernel.pty.max is %d", most)}
 	}
-	h, err := openHouse(ctx, e)
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	if err := h.warm(ctx, messages.RunCommand{Terminal: aTerminal()}); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	return &ourTerminals{house: h, n: e.Size.Terminals, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
+	return &ourTerminals{ourNode: h, n: e.Size.Terminals, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
 }
 
 func (o *ourTerminals) close() error {
-	if o.house == nil {
+	if o.ourNode == nil {
 		return nil
 	}
-	return o.house.close()
+	return o.ourNode.close()
 }
 
 func (o *ourTerminals) round(ctx context.Context) (values, error) {

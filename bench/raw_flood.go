@@ -22,7 +22,7 @@ type rawFlood struct {
 	buf     []byte
 }
 
-func newRawFlood(_ context.Context, e errand) (runner, error) {
+func newRawFlood(_ context.Context, e assignment) (runner, error) {
 	c, err := makeContent(filepath.Join(e.Dir, "raw-content"), e.Size.PtyMiB)
 	return &rawFlood{c, make([]byte, 64<<10)}, err
 }

@@ -26,7 +26,7 @@ type ourAdoption struct {
 // talkers is how many of the jobs are spoken to.
 const talkers = 16
 
-func newOurAdoption(ctx context.Context, e errand) (runner, error) {
+func newOurAdoption(ctx context.Context, e assignment) (runner, error) {
 	o := &ourAdoption{dir: filepath.Join(e.Dir, "adopted"), n: e.Size.Adopted}
 	if err := os.Mkdir(o.dir, 0o700); err != nil {
 		return nil, err

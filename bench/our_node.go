@@ -15,8 +15,8 @@ import (
 	"troupe/messages"
 )
 
-// house is a whole troupe: a node with its engine, its store and its tree.
-type house struct {
+// ourNode is a whole troupe: a node with its engine, its store and its tree.
+type ourNode struct {
 	node   *troupe.Node
 	dir    string
 	keeper int // its process; 0: the jobs are this process's own
@@ -25,12 +25,12 @@ type house struct {
 // closeTime bounds the end of a node.
 const closeTime = 30 * time.Second
 
-func openHouse(ctx context.Context, e errand) (*house, error) {
+func openNode(ctx context.Context, e assignment) (*ourNode, error) {
 	dir := filepath.Join(e.Dir, "node-"+e.Scenario+"-"+string(e.Side))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	h := &house{dir: dir}
+	h := &ourNode{dir: dir}
 	var err error
 	if e.Side == held {
 		var c *keeper.Client
@@ -44,7 +44,7 @@ func openHouse(ctx context.Context, e errand) (*house, error) {
 }
 
 // close ends all jobs at once.
-func (h *house) close() error {
+func (h *ourNode) close() error {
 	if h.node == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (h *house) close() error {
 }
 
 // run runs a command to its end, which must be a success.
-func (h *house) run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+func (h *ourNode) run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
 	return succeeded(h.node.Run(ctx, r))
 }
 
@@ -67,7 +67,7 @@ func succeeded(job messages.Job, err error) (messages.Job, error) {
 }
 
 // begin starts a command in the background and returns when it runs.
-func (h *house) begin(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+func (h *ourNode) begin(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
 	r.Background = true
 	job, err := h.node.Run(ctx, r)
 	if err == nil && job.State != messages.Running {
@@ -78,7 +78,7 @@ func (h *house) begin(ctx context.Context, r messages.RunCommand) (messages.Job,
 
 // warm runs one job to its end: what the first job of a process needs, the pages of the
 // program above all, is not counted as the jobs'.
-func (h *house) warm(ctx context.Context, r messages.RunCommand) error {
+func (h *ourNode) warm(ctx context.Context, r messages.RunCommand) error {
 	r.Argv = []string{"true"}
 	_, err := h.run(ctx, r)
 	return err
@@ -86,7 +86,7 @@ func (h *house) warm(ctx context.Context, r messages.RunCommand) error {
 
 // stopAll ends all jobs of a scope without grace, and says how many processes
 // are left by the node's own account.
-func (h *house) stopAll(ctx context.Context, scope messages.ScopePath) (int, error) {
+func (h *ourNode) stopAll(ctx context.Context, scope messages.ScopePath) (int, error) {
 	reply, err := h.node.Ask(ctx, messages.StopCommand{Scope: scope, Grace: -1, Reason: "benchmark"})
 	if err != nil {
 		return 0, err
@@ -101,7 +101,7 @@ func (h *house) stopAll(ctx context.Context, scope messages.ScopePath) (int, err
 // notices hear of the ends of jobs.
 type notices struct{ sub *troupe.Subscription }
 
-func (h *house) subscribe(ctx context.Context) (notices, error) {
+func (h *ourNode) subscribe(ctx context.Context) (notices, error) {
 	sub, err := h.node.Subscribe(ctx, messages.Subscribe{Now: true, Window: messages.MaxOutbox, Filter: messages.Filter{Ends: true}})
 	return notices{sub}, err
 }

@@ -29,7 +29,7 @@ type ourAgent struct {
 }
 
 // newOurAgent builds troupe, since an agent has the program and not its packages.
-func newOurAgent(ctx context.Context, e errand) (runner, error) {
+func newOurAgent(ctx context.Context, e assignment) (runner, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, lacking{"there is no go to build troupe with"}
 	}

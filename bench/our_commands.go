@@ -19,7 +19,7 @@ type ourCommands struct {
 	n   int
 }
 
-func newOurCommands(ctx context.Context, e errand) (runner, error) {
+func newOurCommands(ctx context.Context, e assignment) (runner, error) {
 	if e.Side == served || e.Side == whole {
 		dir := filepath.Join(e.Dir, "daemon-"+string(e.Side))
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -31,7 +31,7 @@ func newOurCommands(ctx context.Context, e errand) (runner, error) {
 		}
 		return &ourCommands{d.run, d.close, e.Size.Commands}, nil
 	}
-	h, err := openHouse(ctx, e)
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}

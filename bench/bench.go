@@ -85,7 +85,7 @@ func (b *bench) scenario(ctx context.Context, s scenario, dir string) (measured 
 		if err := os.Mkdir(place, 0o700); err != nil {
 			return measured, err
 		}
-		p, err := startPeer(ctx, errand{Scenario: s.name, Side: who, Size: b.size, Dir: place, Profile: b.profile})
+		p, err := startPeer(ctx, assignment{Scenario: s.name, Side: who, Size: b.size, Dir: place, Profile: b.profile})
 		if err != nil {
 			return measured, err
 		}

@@ -17,18 +17,18 @@ import (
 // ourNotices measure how long after its exit a subscriber is told of a job, in
 // a node with many sessions that do nothing and some that are busy.
 type ourNotices struct {
-	*house
+	*ourNode
 	notices
 	programs []string
 	exits    int
 }
 
-func newOurNotices(ctx context.Context, e errand) (runner, error) {
-	h, err := openHouse(ctx, e)
+func newOurNotices(ctx context.Context, e assignment) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	o := &ourNotices{house: h, exits: e.Size.Exits}
+	o := &ourNotices{ourNode: h, exits: e.Size.Exits}
 	dir := filepath.Join(e.Dir, "our-stamps")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return o, err
@@ -114,13 +114,13 @@ func (o *ourNotices) stamp(ctx context.Context, job messages.JobID) (int64, erro
 
 // ourAsks are questions about a live job to the supervisor.
 type ourAsks struct {
-	*house
+	*ourNode
 	n   int
 	job messages.JobID
 }
 
-func newOurAsks(ctx context.Context, e errand) (runner, error) {
-	h, err := openHouse(ctx, e)
+func newOurAsks(ctx context.Context, e assignment) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}

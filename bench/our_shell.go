@@ -13,7 +13,7 @@ import (
 // ourShell is one live shell of a node: each command has its exact status, an output of
 // its own, and a subscriber who is told of its end.
 type ourShell struct {
-	*house
+	*ourNode
 	notices
 	shell inLiveShell
 	n     int
@@ -21,21 +21,21 @@ type ourShell struct {
 
 // inLiveShell runs commands in the live shell of a session.
 type inLiveShell struct {
-	node    *house
+	node    *ourNode
 	session messages.SessionID
 	plan    messages.SessionPlan
 }
 
-func newOurShell(ctx context.Context, e errand) (runner, error) {
+func newOurShell(ctx context.Context, e assignment) (runner, error) {
 	return ourShellOn(ctx, e, messages.BackendShell)
 }
 
-func newOurShellOnTerminal(ctx context.Context, e errand) (runner, error) {
+func newOurShellOnTerminal(ctx context.Context, e assignment) (runner, error) {
 	return ourShellOn(ctx, e, messages.BackendShellPTY)
 }
 
-func ourShellOn(ctx context.Context, e errand, backend string) (runner, error) {
-	h, err := openHouse(ctx, e)
+func ourShellOn(ctx context.Context, e assignment, backend string) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func ourShellOn(ctx context.Context, e errand, backend string) (runner, error) {
 	return &ourShell{h, told, liveShell(h, 0, backend), e.Size.RoundTrips}, err
 }
 
-func liveShell(h *house, series int, backend string) inLiveShell {
+func liveShell(h *ourNode, series int, backend string) inLiveShell {
 	return inLiveShell{h, messages.SessionID(fmt.Sprintf("live-%d", series)), messages.SessionPlan{Backend: backend, Shell: "bash"}}
 }
 

@@ -15,13 +15,13 @@ import (
 // ourOneShots run one job after the other; each is over when its result is
 // there and its end was told to a subscriber.
 type ourOneShots struct {
-	*house
+	*ourNode
 	notices
 	n int
 }
 
-func newOurOneShots(ctx context.Context, e errand) (runner, error) {
-	h, err := openHouse(ctx, e)
+func newOurOneShots(ctx context.Context, e assignment) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +51,13 @@ func (o *ourOneShots) round(ctx context.Context) (values, error) {
 
 // ourBurst runs jobs with some in flight.
 type ourBurst struct {
-	*house
+	*ourNode
 	notices
 	n, workers int
 }
 
-func newOurBurst(ctx context.Context, e errand) (runner, error) {
-	h, err := openHouse(ctx, e)
+func newOurBurst(ctx context.Context, e assignment) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (o *ourBurst) round(ctx context.Context) (values, error) {
 
 // ourSpill runs a job with a large output.
 type ourSpill struct {
-	*house
+	*ourNode
 	content content
 	sum     string
 }
@@ -98,12 +98,12 @@ type ourSpill struct {
 // warmUp is an output that touches every page of code that a large one needs.
 const warmUp = "head -c 8M /dev/zero"
 
-func newOurSpill(ctx context.Context, e errand) (runner, error) {
-	h, err := openHouse(ctx, e)
+func newOurSpill(ctx context.Context, e assignment) (runner, error) {
+	h, err := openNode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	o := &ourSpill{house: h}
+	o := &ourSpill{ourNode: h}
 	if o.content, err = makeContent(filepath.Join(e.Dir, "our-content"), e.Size.SpillMiB); err != nil {
 		return o, err
 	}
