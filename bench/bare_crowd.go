@@ -15,18 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bareCrowd is rawCrowd with what keeps a tree together and its output apart: each
-// process has a cgroup of its own, and writes into a pipe that is polled. It has no log,
-// knows nobody's status, and tells nobody.
+// bareCrowd is rawCrowd with what isolates a job: each process has a cgroup of its own
+// and writes into a polled pipe. It has no log, no exit status and no notices.
 type bareCrowd struct {
 	n      int
 	null   int
-	base   string // the cgroup that holds theirs
+	base   string // parent of the cgroups
 	poll   int
 	rounds int
 }
 
-// bareProcess is one of them.
+// bareProcess is one process of a bareCrowd.
 type bareProcess struct {
 	pid, out int
 	dir      string
@@ -48,7 +47,7 @@ func (b *bareCrowd) round(ctx context.Context) (values, error) {
 	b.rounds++
 	mark := sleepMark(b.rounds)
 	all := make([]bareProcess, b.n)
-	defer func() { b.end(all) }() // those of a round that broke
+	defer func() { b.end(all) }() // after a failed round
 	start := time.Now()
 	err := inFlight(runtime.NumCPU(), b.n, func(i int) (err error) {
 		if err = ctx.Err(); err == nil {
@@ -93,7 +92,7 @@ func (b *bareCrowd) start(i int, mark string) (p bareProcess, err error) {
 	return p, err
 }
 
-// kill kills all in the cgroups and waits for the processes.
+// kill kills the cgroups and waits for the processes.
 func (b *bareCrowd) kill(all []bareProcess) {
 	for _, p := range all {
 		if p.pid > 0 {
@@ -108,7 +107,7 @@ func (b *bareCrowd) kill(all []bareProcess) {
 	}
 }
 
-// end gives everything back.
+// end releases all resources.
 func (b *bareCrowd) end(all []bareProcess) {
 	b.kill(all)
 	for _, p := range all {

@@ -12,19 +12,19 @@ import (
 	"strconv"
 )
 
-// bench is one run.
+// bench is one run of the benchmark.
 type bench struct {
 	scenarios []scenario
 	rounds    int
 	size      size
 	profile   string
-	out       io.Writer // the table
+	out       io.Writer // for the table
 
 	places int // directories of sides so far
 }
 
-// run measures every scenario and prints its lines when it is done. A scenario
-// that breaks has its lines too, without figures, and the others are run.
+// run measures every scenario and prints its lines. A failed scenario has lines without
+// figures, and the others still run.
 func (b *bench) run(ctx context.Context) (rows []row, err error) {
 	dir, err := os.MkdirTemp("", "troupe-bench-")
 	if err != nil {
@@ -55,10 +55,10 @@ func (b *bench) run(ctx context.Context) (rows []row, err error) {
 	return rows, err
 }
 
-// figures are what each side measured, round by round.
+// figures holds what each side measured, round by round.
 type figures map[side][]values
 
-// of gives one figure of one side in all rounds.
+// of returns one figure of one side in all rounds.
 func (f figures) of(who side, key string) []float64 {
 	var all []float64
 	for _, v := range f[who] {
@@ -69,8 +69,7 @@ func (f figures) of(who side, key string) []float64 {
 	return all
 }
 
-// scenario starts the sides and hands the baton round: only the side that has
-// it does anything.
+// scenario starts the sides and lets them take turns: only one side works at a time.
 func (b *bench) scenario(ctx context.Context, s scenario, dir string) (measured figures, err error) {
 	measured = figures{}
 	var peers []*peer
@@ -81,7 +80,7 @@ func (b *bench) scenario(ctx context.Context, s scenario, dir string) (measured 
 	}()
 	for _, who := range s.sides {
 		b.places++
-		place := filepath.Join(dir, strconv.Itoa(b.places)) // no side finds what another has left
+		place := filepath.Join(dir, strconv.Itoa(b.places)) // no side finds files of another
 		if err := os.Mkdir(place, 0o700); err != nil {
 			return measured, err
 		}

@@ -15,19 +15,18 @@ import (
 	"troupe/messages"
 )
 
-// busy is many live shells on terminals, each of which has its next command as soon as
-// it has ended one. What is judged is all of them together, and whether the slowest
-// command is far behind the others.
+// busy runs many live shells on terminals, each with its next command right after the
+// last. It measures all of them together, and how far the slowest command lags.
 type busy struct {
 	sessions []trips
 	n        int      // commands of each in a round
-	told     notices  // of the end of each command of ours
-	ourNode  *ourNode // nil: the shells are raw
+	ends     notices  // ends of commands of our side
+	ourNode  *ourNode // nil: raw shells
 }
 
-// trips are one shell's.
+// trips is one shell.
 type trips interface {
-	// trip runs one command, from the request to its end.
+	// trip runs one command to its end.
 	trip(ctx context.Context) error
 	close() error
 }
@@ -40,8 +39,8 @@ func newOurBusy(ctx context.Context, e assignment) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := h.subscribe(ctx)
-	b := &busy{n: e.Size.BusyTrips, told: told, ourNode: h}
+	ends, err := h.subscribe(ctx)
+	b := &busy{n: e.Size.BusyTrips, ends: ends, ourNode: h}
 	for i := range e.Size.Busy {
 		b.sessions = append(b.sessions, liveShell(h, i, messages.BackendShellPTY))
 	}
@@ -60,7 +59,7 @@ func newRawBusy(_ context.Context, e assignment) (runner, error) {
 	return b, errors.Join(err, b.warmUp())
 }
 
-// warmUp has every shell begun before the first round.
+// warmUp starts every shell before the first round.
 func (b *busy) warmUp() error {
 	_, err := b.all(context.Background(), 1)
 	return err
@@ -77,7 +76,7 @@ func (b *busy) round(ctx context.Context) (values, error) {
 	return values{"rate": perSecond(len(times), took), "spread": v["p99"] / v["p50"]}, nil
 }
 
-// all has each shell run n commands, all shells at a time.
+// all runs n commands in each shell, all shells at a time.
 func (b *busy) all(ctx context.Context, n int) ([]time.Duration, error) {
 	var wait sync.WaitGroup
 	heard := make(chan error, 1)
@@ -100,10 +99,10 @@ func (b *busy) all(ctx context.Context, n int) ([]time.Duration, error) {
 	return times, err
 }
 
-// hear hears of the end of n commands of ours.
+// hear waits for the ends of n commands of our side.
 func (b *busy) hear(ctx context.Context, n int) error {
 	for b.ourNode != nil && n > 0 {
-		if _, err := b.told.next(ctx); err != nil {
+		if _, err := b.ends.next(ctx); err != nil {
 			return err
 		}
 		n--
@@ -122,7 +121,6 @@ func (b *busy) close() error {
 	return errors.Join(errs...)
 }
 
-// trip implements trips.
 func (r *rawShell) trip(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,7 +132,6 @@ func (r *rawShell) trip(ctx context.Context) error {
 	return r.until(fmt.Sprintf("__DONE_%d_0%s", r.next, r.end))
 }
 
-// trip implements trips.
 func (l inLiveShell) trip(ctx context.Context) error {
 	_, err := l.command(ctx)
 	return err

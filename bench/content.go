@@ -14,23 +14,22 @@ import (
 	"strings"
 )
 
-// content is a large output that differs from byte to byte: a file of chance
-// that is written several times, so that it stays in the page cache and costs
-// no more to produce than zeros do.
+// content is a large output of random bytes: a file written several times. It stays in
+// the page cache, so that it costs no more to produce than zeros.
 type content struct {
 	file  string
-	size  int64 // of the file
+	size  int64 // of the file, in bytes
 	times int
 }
 
-// maxContent bounds the file.
+// maxContent bounds the file, in bytes.
 const maxContent = 64 << 20
 
-// contentSeed makes it the same in every run.
+// contentSeed makes the content equal in every run.
 const contentSeed = 2
 
-// makeContent writes the file for an output of so many MiB. It keeps nothing of
-// it in memory, which is measured.
+// makeContent writes the file for an output of mib MiB. It keeps nothing in memory,
+// which is measured.
 func makeContent(file string, mib int) (content, error) {
 	whole := int64(mib) << 20
 	size := min(whole, maxContent)
@@ -43,12 +42,12 @@ func makeContent(file string, mib int) (content, error) {
 	return c, errors.Join(err, f.Close())
 }
 
-// block gives the bytes of the file.
+// block returns the bytes of the file.
 func (c content) block() io.Reader {
 	return io.LimitReader(rand.NewChaCha8([32]byte{contentSeed}), c.size)
 }
 
-// sum is the SHA-256 of the whole output.
+// sum returns the SHA-256 of the whole output.
 func (c content) sum() (string, error) {
 	whole := sha256.New()
 	for range c.times {
@@ -61,12 +60,12 @@ func (c content) sum() (string, error) {
 
 func (c content) bytes() int64 { return c.size * int64(c.times) }
 
-// producer is the shell's text that writes it to standard output.
+// producer returns the shell command that writes the content to standard output.
 func (c content) producer() string {
 	return "cat" + strings.Repeat(fmt.Sprintf(" '%s'", c.file), c.times)
 }
 
-// sumReader is the SHA-256 of what a reader gives.
+// sumReader returns the SHA-256 of r.
 func sumReader(r io.Reader) (string, error) {
 	whole := sha256.New()
 	_, err := io.Copy(whole, r)

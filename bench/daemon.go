@@ -20,13 +20,13 @@ import (
 	"troupe/messages"
 )
 
-// daemonRole is the first argument of this program as a daemon. It ends, with all
-// its jobs, when its stdin does.
+// daemonRole is the first argument of this program as a daemon. The daemon ends with
+// its jobs when its stdin does.
 const daemonRole = "daemon"
 
 const daemonReady = "ready"
 
-// serveClients is a daemon: its directory, and which side it is.
+// serveClients runs a daemon; args are its directory and its side.
 func serveClients(args []string) int {
 	if len(args) != 2 {
 		return 2
@@ -63,9 +63,9 @@ func serveIn(dir string, who side) (err error) {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	fmt.Println(daemonReady)
-	_, _ = io.Copy(io.Discard, os.Stdin) // until whoever started it has no use for it
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the starter closes stdin
 	over, cancel := context.WithCancel(ctx)
-	cancel() // nobody waits for a reply any more
+	cancel() // no client waits for a reply
 	if err := server.Close(over); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -74,14 +74,14 @@ func serveIn(dir string, who side) (err error) {
 
 func socketIn(dir string) string { return filepath.Join(dir, "socket", "daemon.sock") }
 
-// daemon is one as its client sees it.
+// daemon is a daemon process and its client.
 type daemon struct {
 	*client.Client
 	cmd *exec.Cmd
 	in  io.Closer
 }
 
-// startDaemon returns when it takes requests.
+// startDaemon starts a daemon and returns when it takes requests.
 func startDaemon(ctx context.Context, dir string, who side) (*daemon, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -100,7 +100,7 @@ func startDaemon(ctx context.Context, dir string, who side) (*daemon, error) {
 		return nil, err
 	}
 	if said, err := bufio.NewReader(out).ReadString('\n'); said != daemonReady+"\n" {
-		return nil, errors.Join(fmt.Errorf("the daemon did not begin: %w", err), d.close())
+		return nil, errors.Join(fmt.Errorf("the daemon did not start: %w", err), d.close())
 	}
 	if d.Client, err = client.Dial(ctx, socketIn(dir)); err != nil {
 		return nil, errors.Join(err, d.close())
@@ -108,7 +108,7 @@ func startDaemon(ctx context.Context, dir string, who side) (*daemon, error) {
 	return d, nil
 }
 
-// close ends it with its jobs.
+// close ends the daemon and its jobs.
 func (d *daemon) close() error {
 	if d.Client != nil {
 		_ = d.Close()
@@ -116,7 +116,7 @@ func (d *daemon) close() error {
 	return errors.Join(d.in.Close(), d.cmd.Wait())
 }
 
-// kill is its death; its jobs are in a keeper.
+// kill kills the daemon; its jobs are in a keeper.
 func (d *daemon) kill() error {
 	_ = d.Close()
 	err := d.cmd.Process.Kill()

@@ -16,11 +16,11 @@ import (
 	"troupe/spill"
 )
 
-// keeperRole is the first argument of this program as a keeper, the process that
-// holds the jobs of a daemon.
+// keeperRole is the first argument of this program as a keeper, the process that holds
+// the jobs of a daemon.
 const keeperRole = "keeper"
 
-// version is what both sides say that they are.
+// version is the version of both sides of a connection.
 const version = "bench"
 
 func keep(args []string) int {
@@ -37,7 +37,7 @@ func keep(args []string) int {
 	return 0
 }
 
-// keptLogs are outputs that a keeper has.
+// keptLogs opens the outputs of a keeper.
 type keptLogs struct{ keeper *keeper.Client }
 
 func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
@@ -49,7 +49,7 @@ func (k keptLogs) Remove(id string) error {
 	return nil
 }
 
-// openKept opens a node whose jobs are in a keeper, which it starts if there is
+// openKept opens a node whose jobs are in a keeper, and starts the keeper if there is
 // none.
 func openKept(ctx context.Context, dir string, o troupe.Options) (*troupe.Node, *keeper.Client, error) {
 	self, err := os.Executable()

@@ -1,20 +1,5 @@
 //go:build linux
 
-// Bench measures troupe beside what a good Go programmer would write without
-// it, and prints ours ÷ raw against the targets of docs/performance.md.
-//
-//	make bench                        all scenarios
-//	BENCH=oneshot,spill make bench    some of them
-//	BENCH_ROUNDS=15 make bench        more rounds
-//	BENCH_JSON=file make bench        the figures of every round, too
-//	BENCH_PROFILE=dir make bench      a CPU profile of each side
-//
-// Each side of a scenario runs in a process of its own, which does one round
-// when it is its turn: ours, raw, ours, raw. An absolute figure of a noisy
-// machine means little; the ratio of two that were taken side by side holds.
-//
-// Its exit status is 0 whatever the figures show, 2 for a wrong flag, 130 when
-// it was interrupted. It leaves nothing behind.
 package main
 
 import (
@@ -42,7 +27,7 @@ func main() {
 	os.Exit(benchmark(os.Args[1:]))
 }
 
-// roles are what this program is besides: it runs itself again for them.
+// roles are the other roles in which this program runs itself.
 var roles = map[string]func(args []string) int{
 	workerRole: func([]string) int { return work(os.Stdin, os.Stdout) },
 	treeRole:   growTree,
@@ -50,10 +35,10 @@ var roles = map[string]func(args []string) int{
 	daemonRole: serveClients,
 }
 
-// minRounds is how many rounds make a median that holds on a noisy machine.
+// minRounds is the number of rounds for a stable median on a noisy machine.
 const minRounds = 7
 
-// firstOwn is the first descriptor that is no standard one.
+// firstOwn is the first descriptor after the standard ones.
 const firstOwn = 3
 
 func benchmark(args []string) int {
@@ -69,7 +54,7 @@ func benchmark(args []string) int {
 	}
 	var err error
 	if b.rounds, err = strconv.Atoi(*rounds); err != nil || b.rounds < 1 {
-		fmt.Fprintf(os.Stderr, "bench: %q is no number of rounds; give 1 or more\n", *rounds)
+		fmt.Fprintf(os.Stderr, "bench: invalid number of rounds %q: use 1 or more\n", *rounds)
 		return 2
 	}
 	if b.scenarios, err = choose(*names); err != nil {
@@ -79,17 +64,17 @@ func benchmark(args []string) int {
 	if *tiny {
 		b.size = tinySize()
 	}
-	// A descriptor that the shell left open is none of a worker's: a library closes
+	// A descriptor left open by the shell must not reach the workers: a library closes
 	// all up to the highest in each child.
 	if err := unix.CloseRange(firstOwn, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		fmt.Fprintln(os.Stderr, "bench: the descriptors that were left open cannot be kept from the workers:", err)
+		fmt.Fprintln(os.Stderr, "bench: cannot keep open descriptors from the workers:", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return b.finish(ctx, *file)
 }
 
-// finish runs the scenarios and writes down what they showed.
+// finish runs the scenarios and writes the report.
 func (b *bench) finish(ctx context.Context, file string) int {
 	started := time.Now()
 	rows, err := b.run(ctx)

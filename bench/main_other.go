@@ -1,6 +1,5 @@
 //go:build !linux
 
-// Bench compares troupe with raw Linux; elsewhere there is nothing to run.
 package main
 
 import (

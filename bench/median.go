@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// values is what one side measured in one round, by key.
+// values holds what one side measured in one round, by key.
 type values map[string]float64
 
-// median is the middle of some figures, or the mean of the two middle ones;
-// NaN of none.
+// median returns the median of figures; NaN without any.
 func median(figures []float64) float64 {
 	if len(figures) == 0 {
 		return math.NaN()
@@ -23,8 +22,8 @@ func median(figures []float64) float64 {
 	return (s[mid-1] + s[mid]) / 2
 }
 
-// percentile is the smallest of the times that at least the share p of them
-// does not exceed (nearest rank); 0 of none.
+// percentile returns the smallest time that at least the share p of the times does not
+// exceed (nearest rank); 0 without any.
 func percentile(times []time.Duration, p float64) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -34,9 +33,9 @@ func percentile(times []time.Duration, p float64) time.Duration {
 	return s[min(max(rank, 1), len(s))-1]
 }
 
-// pairRatio is the median of ours ÷ raw over the rounds that both sides have.
-// The two of one round were measured one after the other, so that what slows
-// the machine for a while slows both.
+// pairRatio returns the median ratio ours ÷ raw over the rounds that both sides have. The
+// two of a round run one after the other, so that a slow phase of the machine affects
+// both.
 func pairRatio(ours, raw []float64) float64 {
 	var ratios []float64
 	for i := range min(len(ours), len(raw)) {
@@ -47,7 +46,7 @@ func pairRatio(ours, raw []float64) float64 {
 	return median(ratios)
 }
 
-// pairDifference is the median of ours − raw, likewise.
+// pairDifference returns the median difference ours − raw, likewise.
 func pairDifference(ours, raw []float64) float64 {
 	var differences []float64
 	for i := range min(len(ours), len(raw)) {
@@ -56,7 +55,7 @@ func pairDifference(ours, raw []float64) float64 {
 	return median(differences)
 }
 
-// latencies are the p50 and p99 of a round in milliseconds.
+// latencies returns the p50 and p99 of a round in milliseconds.
 func latencies(times []time.Duration) values {
 	return values{
 		"p50": float64(percentile(times, 0.50)) / float64(time.Millisecond),
@@ -64,5 +63,5 @@ func latencies(times []time.Duration) values {
 	}
 }
 
-// perSecond is a rate.
+// perSecond returns a rate.
 func perSecond(n int, took time.Duration) float64 { return float64(n) / took.Seconds() }

@@ -13,17 +13,17 @@ import (
 	"troupe/messages"
 )
 
-// ourAdoption kills a daemon with live jobs, and takes the time from the start of
-// the next one until all are adopted and answer. The jobs live through all rounds.
+// ourAdoption kills a daemon with live jobs. It measures the time from the start of the
+// next daemon until all jobs are adopted and answer. The jobs live through all rounds.
 type ourAdoption struct {
 	dir    string
 	daemon *daemon
 	n      int
-	talk   []messages.JobID // jobs that answer what is written to them
-	words  int64            // bytes that each of them was told so far
+	talk   []messages.JobID // jobs that echo their input
+	words  int64            // bytes sent to each of them so far
 }
 
-// talkers is how many of the jobs are spoken to.
+// talkers is the number of jobs that echo.
 const talkers = 16
 
 func newOurAdoption(ctx context.Context, e assignment) (runner, error) {
@@ -74,8 +74,8 @@ func (o *ourAdoption) round(ctx context.Context) (values, error) {
 	return values{"adopted": took.Seconds() * 1000, "lost": float64(o.n - running)}, nil
 }
 
-// running is how many jobs run, once the starts that were not recorded when the
-// last daemon died are told by the keeper.
+// running returns how many jobs run, after the keeper has reported starts that the last
+// daemon did not record.
 func (o *ourAdoption) running(ctx context.Context) (int, error) {
 	for {
 		list, err := o.daemon.Jobs(ctx, messages.ListJobs{})
@@ -94,7 +94,7 @@ func (o *ourAdoption) running(ctx context.Context) (int, error) {
 
 const word = "hello\n"
 
-// answers says a word to a job, and waits until it has said it, too.
+// answers sends a word to a job and waits for its echo.
 func (o *ourAdoption) answers(ctx context.Context, id messages.JobID) error {
 	if _, err := o.daemon.Input(ctx, messages.WriteInput{Job: id, Data: []byte(word)}); err != nil {
 		return err
@@ -108,11 +108,11 @@ func (o *ourAdoption) answers(ctx context.Context, id messages.JobID) error {
 	for n := 0; n < len(said); {
 		m, err := out.Read(said[n:])
 		if n += m; err != nil && n < len(said) {
-			return fmt.Errorf("%s said %q: %w", id, said[:n], err)
+			return fmt.Errorf("%s printed %q: %w", id, said[:n], err)
 		}
 	}
 	if string(said) != word {
-		return fmt.Errorf("%s said %q, want %q", id, said, word)
+		return fmt.Errorf("%s printed %q, want %q", id, said, word)
 	}
 	return nil
 }

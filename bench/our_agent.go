@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// ourAgent runs one command after the other as an agent does: by the tool run of
-// "troupe mcp" over stdio, with a daemon that has all. It writes and reads the lines
-// itself: what an SDK takes of its client's time is not the server's.
+// ourAgent runs one command after the other as an agent does: with the tool run of
+// "troupe mcp" over stdio and a full daemon. It reads and writes lines itself, so that
+// an SDK's time does not count.
 type ourAgent struct {
 	troupe string
 	env    []string
 	serve  *exec.Cmd
 	to     io.WriteCloser
 	from   *bufio.Reader
-	calls  int // asked so far
+	calls  int // requests so far
 	n      int
 }
 
 // newOurAgent builds troupe, since an agent has the program and not its packages.
 func newOurAgent(ctx context.Context, e assignment) (runner, error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return nil, lacking{"there is no go to build troupe with"}
+		return nil, lacking{"go is not installed, troupe cannot be built"}
 	}
 	dir := filepath.Join(e.Dir, "agent")
 	a := &ourAgent{troupe: filepath.Join(dir, "troupe"), n: e.Size.Commands}
@@ -44,7 +44,7 @@ func newOurAgent(ctx context.Context, e assignment) (runner, error) {
 	}
 	a.env = append(a.env, "PATH="+os.Getenv("PATH"))
 	if said, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", a.troupe, "./cmd/troupe").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("troupe cannot be built: %w\n%s", err, said)
+		return nil, fmt.Errorf("cannot build troupe: %w\n%s", err, said)
 	}
 	return a, a.connect()
 }
@@ -71,7 +71,7 @@ func (a *ourAgent) connect() error {
 	return err
 }
 
-// toolResult is what the bench looks at of a result.
+// toolResult is the part of a result that is checked.
 type toolResult struct {
 	IsError   bool `json:"isError"`
 	Structure struct {
@@ -79,7 +79,7 @@ type toolResult struct {
 	} `json:"structuredContent"`
 }
 
-// ask makes a request and waits for its response.
+// ask sends a request and waits for its response.
 func (a *ourAgent) ask(method, params string) (toolResult, error) {
 	a.calls++
 	var reply struct {
@@ -90,7 +90,7 @@ func (a *ourAgent) ask(method, params string) (toolResult, error) {
 	if _, err := fmt.Fprintf(a.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", a.calls, method, params); err != nil {
 		return reply.Result, err
 	}
-	for reply.ID != a.calls { // what comes before is a notification
+	for reply.ID != a.calls { // earlier messages are notifications
 		line, err := a.from.ReadBytes('\n')
 		if err != nil {
 			return reply.Result, err
@@ -122,7 +122,7 @@ func (a *ourAgent) round(context.Context) (values, error) {
 	return values{"p50": float64(percentile(times, 0.50)) / float64(time.Microsecond)}, nil
 }
 
-// close ends the daemon, too, which the server of the agent has started.
+// close also ends the daemon that the agent's server has started.
 func (a *ourAgent) close() error {
 	var err error
 	if a.serve != nil && a.serve.Process != nil {

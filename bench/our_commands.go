@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// ourCommands run one command after the other, each until its result is there:
-// in a node of this process, in one whose jobs are in a keeper, or by a daemon.
+// ourCommands runs one command after the other to its result: in a node of this
+// process, in one whose jobs are in a keeper, or by a daemon.
 type ourCommands struct {
 	run func(context.Context, messages.RunCommand) (messages.Job, error)
 	end func() error

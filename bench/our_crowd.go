@@ -15,11 +15,11 @@ import (
 // crowd is the scope of the jobs that are stopped together.
 const crowd messages.ScopePath = "crowd"
 
-// inSession spreads jobs over sessions, of which each runs 64 at a time.
+// inSession spreads jobs over sessions, each of which runs 64 at a time.
 func inSession(i int) messages.SessionID { return messages.SessionID(fmt.Sprintf("s%d", i/50)) }
 
-// starters submit jobs at a time: enough to keep the engine busy, and far from
-// the 1,024 unstarted jobs that a node admits.
+// starters is how many jobs are submitted at a time: enough to keep the engine busy,
+// far below the 1,024 unstarted jobs that a node admits.
 const starters = 64
 
 // ourCrowd starts jobs that live, and ends all of them with one request.
@@ -27,7 +27,7 @@ type ourCrowd struct {
 	*ourNode
 	n      int
 	before float64 // KiB of memory before the first job
-	kept   float64 // and of the keeper
+	kept   float64 // likewise of the keeper
 	rounds int
 }
 
@@ -69,11 +69,11 @@ func (o *ourCrowd) round(ctx context.Context) (values, error) {
 	}
 	left, err := marked(mark)
 	v["left"] = float64(max(named, len(left)))
-	calmDown(ctx, os.Getpid(), o.keeper) // or what is removed behind the stop is at the cost of the next side
+	calmDown(ctx, os.Getpid(), o.keeper) // removals after the stop must not slow the next side
 	return v, err
 }
 
-// ourTrees ends jobs that are trees of processes.
+// ourTrees stops jobs that are process trees.
 type ourTrees struct {
 	*ourNode
 	trees, procs int
@@ -116,7 +116,7 @@ func (o *ourTrees) round(ctx context.Context) (values, error) {
 	return values{"stop": took.Seconds(), "left": float64(max(named, len(left)))}, err
 }
 
-// grown waits until a tree says that it is complete.
+// grown waits until a tree reports that it is complete.
 func (o *ourTrees) grown(ctx context.Context, job messages.JobID) error {
 	out, err := o.node.Output(ctx, job, messages.Merged, 0)
 	if err != nil {
@@ -126,7 +126,7 @@ func (o *ourTrees) grown(ctx context.Context, job messages.JobID) error {
 	said := make([]byte, len(treeReady))
 	n, err := out.Read(said)
 	if string(said[:n]) != treeReady {
-		return fmt.Errorf("the tree %s said %q, want %q: %w", job, said[:n], treeReady, err)
+		return fmt.Errorf("the tree %s printed %q, want %q: %w", job, said[:n], treeReady, err)
 	}
 	return nil
 }

@@ -15,14 +15,14 @@ import (
 	"troupe/messages"
 )
 
-// ourNode is a whole troupe: a node with its engine, its store and its tree.
+// ourNode is a node with its engine and its store.
 type ourNode struct {
 	node   *troupe.Node
 	dir    string
-	keeper int // its process; 0: the jobs are this process's own
+	keeper int // process id; 0: jobs belong to this process
 }
 
-// closeTime bounds the end of a node.
+// closeTime bounds the shutdown of a node.
 const closeTime = 30 * time.Second
 
 func openNode(ctx context.Context, e assignment) (*ourNode, error) {
@@ -43,7 +43,7 @@ func openNode(ctx context.Context, e assignment) (*ourNode, error) {
 	return h, err
 }
 
-// close ends all jobs at once.
+// close stops all jobs at once.
 func (h *ourNode) close() error {
 	if h.node == nil {
 		return nil
@@ -58,7 +58,7 @@ func (h *ourNode) run(ctx context.Context, r messages.RunCommand) (messages.Job,
 	return succeeded(h.node.Run(ctx, r))
 }
 
-// succeeded is a job that must be a success.
+// succeeded returns an error if a job is not a success.
 func succeeded(job messages.Job, err error) (messages.Job, error) {
 	if err == nil && (job.Outcome != messages.Exited || job.Status.Code != 0) {
 		err = fmt.Errorf("%q ended as %s with %v (%v)", job.Command, job.Outcome, job.Status, job.Err)
@@ -76,16 +76,16 @@ func (h *ourNode) begin(ctx context.Context, r messages.RunCommand) (messages.Jo
 	return job, err
 }
 
-// warm runs one job to its end: what the first job of a process needs, the pages of the
-// program above all, is not counted as the jobs'.
+// warm runs one job to its end, so that the cost of the first job of a process does not
+// count.
 func (h *ourNode) warm(ctx context.Context, r messages.RunCommand) error {
 	r.Argv = []string{"true"}
 	_, err := h.run(ctx, r)
 	return err
 }
 
-// stopAll ends all jobs of a scope without grace, and says how many processes
-// are left by the node's own account.
+// stopAll stops all jobs of a scope without grace, and returns the number of survivors
+// that the node reports.
 func (h *ourNode) stopAll(ctx context.Context, scope messages.ScopePath) (int, error) {
 	reply, err := h.node.Ask(ctx, messages.StopCommand{Scope: scope, Grace: -1, Reason: "benchmark"})
 	if err != nil {
@@ -98,7 +98,7 @@ func (h *ourNode) stopAll(ctx context.Context, scope messages.ScopePath) (int, e
 	return len(stopped.Survivors), nil
 }
 
-// notices hear of the ends of jobs.
+// notices receives the ends of jobs.
 type notices struct{ sub *troupe.Subscription }
 
 func (h *ourNode) subscribe(ctx context.Context) (notices, error) {
@@ -106,7 +106,7 @@ func (h *ourNode) subscribe(ctx context.Context) (notices, error) {
 	return notices{sub}, err
 }
 
-// next is the next job that has finished.
+// next returns the next job that has finished.
 func (n notices) next(ctx context.Context) (messages.Job, error) {
 	for {
 		told, err := n.sub.Next(ctx)

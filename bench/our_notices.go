@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// ourNotices measure how long after its exit a subscriber is told of a job, in
-// a node with many sessions that do nothing and some that are busy.
+// ourNotices measures how long after its exit a subscriber receives the end of a job,
+// in a node with many idle and some busy sessions.
 type ourNotices struct {
 	*ourNode
 	notices
@@ -47,7 +47,7 @@ func newOurNotices(ctx context.Context, e assignment) (runner, error) {
 }
 
 func (o *ourNotices) round(ctx context.Context) (values, error) {
-	heard := make(chan told, 1)
+	heard := make(chan arrivals, 1)
 	go func() { heard <- o.listen(ctx, len(o.programs)*o.exits) }()
 	var mu sync.Mutex
 	stamped := map[messages.UID]int64{}
@@ -79,14 +79,14 @@ func (o *ourNotices) round(ctx context.Context) (values, error) {
 	return latencies(times), all.err
 }
 
-// told is when a subscriber was told of each job.
-type told struct {
+// arrivals holds when a subscriber received the end of each job.
+type arrivals struct {
 	at  map[messages.UID]int64
 	err error
 }
 
-func (o *ourNotices) listen(ctx context.Context, n int) told {
-	t := told{at: make(map[messages.UID]int64, n)}
+func (o *ourNotices) listen(ctx context.Context, n int) arrivals {
+	t := arrivals{at: make(map[messages.UID]int64, n)}
 	for range n {
 		job, err := o.next(ctx)
 		if err != nil {
@@ -98,7 +98,7 @@ func (o *ourNotices) listen(ctx context.Context, n int) told {
 	return t
 }
 
-// stamp is the time that a job wrote.
+// stamp returns the time that a job wrote.
 func (o *ourNotices) stamp(ctx context.Context, job messages.JobID) (int64, error) {
 	out, err := o.node.Output(ctx, job, messages.Merged, 0)
 	if err != nil {
@@ -112,7 +112,7 @@ func (o *ourNotices) stamp(ctx context.Context, job messages.JobID) (int64, erro
 	return readStamp(text)
 }
 
-// ourAsks are questions about a live job to the supervisor.
+// ourAsks queries the supervisor about a live job.
 type ourAsks struct {
 	*ourNode
 	n   int
@@ -132,7 +132,7 @@ func (o *ourAsks) round(ctx context.Context) (values, error) {
 	return timeAsks(o.n, func() error {
 		reply, err := o.node.Ask(ctx, messages.FindJob{Job: o.job})
 		if found, is := reply.(messages.JobFound); err == nil && (!is || found.Job.State != messages.Running) {
-			err = fmt.Errorf("the question was answered with %#v", reply)
+			err = fmt.Errorf("the query was answered with %#v", reply)
 		}
 		return err
 	})

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// ourOneShots run one job after the other; each is over when its result is
-// there and its end was told to a subscriber.
+// ourOneShots runs one job after the other. Each is over when its result is there and a
+// subscriber has received its end.
 type ourOneShots struct {
 	*ourNode
 	notices
@@ -43,7 +43,7 @@ func (o *ourOneShots) round(ctx context.Context) (values, error) {
 		}
 		times = append(times, time.Since(start))
 		if told.UID != job.UID {
-			return nil, fmt.Errorf("told of %s, want %s", told.ID, job.ID)
+			return nil, fmt.Errorf("got the end of %s, want %s", told.ID, job.ID)
 		}
 	}
 	return latencies(times), nil
@@ -95,7 +95,7 @@ type ourSpill struct {
 	sum     string
 }
 
-// warmUp is an output that touches every page of code that a large one needs.
+// warmUp writes an output that touches every page of code that a large one needs.
 const warmUp = "head -c 8M /dev/zero"
 
 func newOurSpill(ctx context.Context, e assignment) (runner, error) {
@@ -135,13 +135,13 @@ func (o *ourSpill) round(ctx context.Context) (values, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	_, err = o.node.Ask(ctx, messages.RemoveJob{Job: job.ID}) // its file goes with it
+	_, err = o.node.Ask(ctx, messages.RemoveJob{Job: job.ID}) // also removes its file
 	return v, err
 }
 
-var errOtherBytes = errors.New("the log holds other bytes than were written")
+var errOtherBytes = errors.New("the log does not hold the written bytes")
 
-// check reads the log as a client does and compares it with what was written.
+// check reads the log as a client does and compares it with the written bytes.
 func (o *ourSpill) check(ctx context.Context, job messages.JobID) error {
 	log, err := o.node.Output(ctx, job, messages.Merged, 0)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// ourShell is one live shell of a node: each command has its exact status, an output of
-// its own, and a subscriber who is told of its end.
+// ourShell is one live shell of a node. Each command has its exact status, its own
+// output, and a subscriber who receives its end.
 type ourShell struct {
 	*ourNode
 	notices
@@ -61,13 +61,13 @@ func (o *ourShell) round(ctx context.Context) (values, error) {
 		}
 		times = append(times, time.Since(start))
 		if told.UID != job.UID {
-			return nil, fmt.Errorf("told of %s, want %s", told.ID, job.ID)
+			return nil, fmt.Errorf("got the end of %s, want %s", told.ID, job.ID)
 		}
 	}
 	return latencies(times), nil
 }
 
-// command runs one to its end, which must be a success.
+// command runs one command to its end, which must be a success.
 func (l inLiveShell) command(ctx context.Context) (messages.Job, error) {
 	return l.node.run(ctx, messages.RunCommand{Session: l.session, Text: ":", Open: &l.plan})
 }

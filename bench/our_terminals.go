@@ -14,15 +14,14 @@ import (
 	"troupe/messages"
 )
 
-// plainTerminal keeps a terminal from changing what is written to it, and from showing
-// what is typed: what is written is of chance, and asks now and then what kind of
-// terminal it is, which is answered.
+// plainTerminal turns off output processing and echo. The output is random, and
+// sometimes contains a terminal query, which is answered.
 const plainTerminal = "stty -opost -echo; "
 
-// aTerminal is that of every job.
+// aTerminal returns the terminal of every job.
 func aTerminal() messages.Terminal { return messages.Terminal{Rows: 24, Cols: 80} }
 
-// ourFlood runs a job that writes as much as it can to its terminal, and exits.
+// ourFlood runs a job that writes to its terminal at full speed and exits.
 type ourFlood struct{ *ourSpill }
 
 func newOurFlood(ctx context.Context, e assignment) (runner, error) {
@@ -48,7 +47,7 @@ func (o ourFlood) round(ctx context.Context) (values, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	_, err = o.node.Ask(ctx, messages.RemoveJob{Job: job.ID}) // its file goes with it
+	_, err = o.node.Ask(ctx, messages.RemoveJob{Job: job.ID}) // also removes its file
 	return v, err
 }
 
@@ -59,13 +58,13 @@ func (o ourFlood) close() error {
 	return o.ourSpill.close()
 }
 
-// ourTerminals starts jobs on terminals that say nothing, and looks at itself when it has
-// nothing to do.
+// ourTerminals starts silent jobs on terminals, and measures this process when it is
+// idle.
 type ourTerminals struct {
 	*ourNode
 	n      int
-	before float64 // KiB of memory before the first
-	kept   float64 // and of the keeper
+	before float64 // KiB of memory before the first job
+	kept   float64 // likewise of the keeper
 	rounds int
 }
 
@@ -114,7 +113,7 @@ func (o *ourTerminals) round(ctx context.Context) (values, error) {
 	return v, err
 }
 
-// terminalLimit is how many terminals this machine may have; 0: it does not say.
+// terminalLimit returns how many terminals this machine allows; 0: unknown.
 func terminalLimit() int {
 	text, _ := os.ReadFile("/proc/sys/kernel/pty/max")
 	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))

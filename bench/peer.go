@@ -14,49 +14,49 @@ import (
 	"time"
 )
 
-// assignment is the first line that a worker reads: what it is to measure.
+// assignment is the first line that a worker reads: what it measures.
 type assignment struct {
 	Scenario string
 	Side     side
 	Size     size
-	Dir      string // for files; it is removed at the end
-	Profile  string // a directory for a CPU profile; "": none
+	Dir      string // for files; removed at the end
+	Profile  string // directory for a CPU profile; "": none
 }
 
-// answer is what a worker says when it is ready, and after each round.
+// answer is a worker's report when it is ready, and after each round.
 type answer struct {
 	Values values
 	Error  string
-	Lacks  bool // the machine cannot run this scenario; Error says why
+	Lacks  bool // the machine cannot run this scenario; Error gives the reason
 }
 
-// errLacking is the reason of a scenario that this machine cannot run.
-var errLacking = errors.New("this machine cannot run it")
+// errLacking means that this machine cannot run a scenario.
+var errLacking = errors.New("this machine cannot run the scenario")
 
-// peer is a worker as the driver sees it.
+// peer is a worker process, seen from the driver.
 type peer struct {
 	side    side
 	cmd     *exec.Cmd
 	baton   *json.Encoder
 	in      *os.File
-	answers chan answer   // closed when it says no more
-	gone    chan struct{} // closed when it has exited
+	answers chan answer   // closed after the last answer
+	gone    chan struct{} // closed after its exit
 }
 
-// How long a worker may take, far beyond what it needs: a hang is an error.
+// Bounds for a worker, far beyond what it needs: a hang is an error.
 const (
 	roundLimit = 3 * time.Minute
 	closeLimit = time.Minute
 )
 
-// workerEnv are the variables that a worker, and so every job of both sides,
-// has: the cost of a start grows with the environment, and ours hands on only
-// what its allow-list names. It is that list: without SHELL a bash looks its user up
-// in the account database, which is a twentieth of its time on either side.
+// workerEnv lists the variables of a worker, and so of every job of both sides. The
+// cost of a start grows with the environment, and our side passes on its allow-list
+// only. It is that list. Without SHELL, bash looks up its user, which takes a twentieth
+// of its time on either side.
 var workerEnv = []string{"PATH", "HOME", "LANG", "TERM", "SHELL", "USER", "LOGNAME", "TMPDIR"}
 
-// startPeer starts a worker and waits until it is ready. It is a process group
-// of its own: Ctrl-C at the terminal is the driver's, which ends it in order.
+// startPeer starts a worker and waits until it is ready. The worker is a process group
+// of its own, so that Ctrl-C reaches the driver alone, which ends it in order.
 func startPeer(ctx context.Context, e assignment) (*peer, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -102,7 +102,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// listen reads answers until there are no more, then waits for the exit.
+// listen reads all answers, then waits for the exit.
 func (p *peer) listen(from *json.Decoder) {
 	defer close(p.gone)
 	for {
@@ -113,10 +113,10 @@ func (p *peer) listen(from *json.Decoder) {
 		p.answers <- a
 	}
 	close(p.answers)
-	_ = p.cmd.Wait() // its answers said how it went
+	_ = p.cmd.Wait() // its answers contain any error
 }
 
-// round hands over the baton and waits until it is back.
+// round lets the worker run one round.
 func (p *peer) round(ctx context.Context) (values, error) {
 	if err := p.baton.Encode("round"); err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (p *peer) hear(ctx context.Context) (values, error) {
 	}
 }
 
-// close takes the worker's input away, upon which it ends what it started and
-// exits; one that does not is killed.
+// close closes the worker's input, upon which it ends what it started and exits. After
+// closeLimit it is killed.
 func (p *peer) close() error {
 	err := p.in.Close()
 	late := time.NewTimer(closeLimit)
@@ -153,7 +153,7 @@ func (p *peer) close() error {
 		select {
 		case <-p.gone:
 			return err
-		case _, open := <-p.answers: // of a round that nobody waits for any more
+		case _, open := <-p.answers: // of a round without a waiter
 			if !open {
 				p.answers = nil
 			}

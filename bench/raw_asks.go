@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// rawAsks are questions to a goroutine that owns a table.
+// rawAsks queries a goroutine that owns a table.
 type rawAsks struct {
 	n         int
 	questions chan rawQuestion
@@ -24,7 +24,7 @@ type rawStatus struct {
 	state string
 }
 
-// rawJob is the one that is asked for.
+// rawJob is the queried job.
 const rawJob = "j1"
 
 func newRawAsks(_ context.Context, e assignment) (runner, error) {
@@ -47,8 +47,8 @@ func (r *rawAsks) round(context.Context) (values, error) {
 	})
 }
 
-// timeAsks gives the time in microseconds and the allocations of one question,
-// those of whoever answers counted in.
+// timeAsks returns the time in microseconds and the allocations of one query, including
+// those of the answering goroutine.
 func timeAsks(n int, ask func() error) (values, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

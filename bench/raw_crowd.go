@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// crowdArgv is a process that lives until it is killed.
+// crowdArgv returns the argv of a process that lives until it is killed.
 func crowdArgv(mark string) []string { return []string{sleepProgram, mark} }
 
-// rawCrowd starts processes in a loop without package os, one loop for each
-// CPU, which is faster than a single one, and kills them one by one.
+// rawCrowd starts processes without package os, with one loop for each CPU, which is
+// faster than a single loop. It kills them one by one.
 type rawCrowd struct {
 	n      int
 	null   int
@@ -80,17 +80,17 @@ func (r *rawCrowd) fork(mark string) (int, error) {
 	})
 }
 
-// killAll kills children and waits until all are gone.
+// killAll kills children and waits for all of them.
 func killAll(pids []int) {
 	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGKILL) // a child of ours: it is there until it is reaped
+		_ = unix.Kill(pid, unix.SIGKILL) // a child exists until it is reaped
 	}
 	for _, pid := range pids {
 		reap(pid)
 	}
 }
 
-// reap waits for one child, -1 for any, and says whether there was one.
+// reap waits for one child, -1 for any, and reports whether there was one.
 func reap(pid int) bool {
 	for {
 		_, err := syscall.Wait4(pid, nil, 0, nil)

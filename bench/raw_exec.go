@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// nothing is what a one-shot runs.
+// nothing is the command of a one-shot.
 const nothing = "true"
 
-// execBash runs a text as a Go user does: os/exec, its output through a pipe
-// into memory, a session of its own.
+// execBash runs a text as a Go user does: with os/exec, its output through a pipe into
+// memory, and a process session of its own.
 func execBash(text string) (string, error) {
 	cmd := exec.Command("bash", "--norc", "--noprofile", "-c", text)
 	var output bytes.Buffer
@@ -30,7 +30,7 @@ func execBash(text string) (string, error) {
 	return output.String(), err
 }
 
-// rawOneShots run one command after the other.
+// rawOneShots runs one command after the other.
 type rawOneShots struct{ n int }
 
 func newRawOneShots(_ context.Context, e assignment) (runner, error) {
@@ -75,7 +75,7 @@ func (r rawBurst) round(ctx context.Context) (values, error) {
 
 func (r rawBurst) close() error { return nil }
 
-// inFlight does n things, workers at a time, until one fails.
+// inFlight calls do n times, workers at a time, until one call fails.
 func inFlight(workers, n int, do func(i int) error) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup

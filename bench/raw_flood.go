@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawFlood reads a terminal in a loop, and keeps nothing.
+// rawFlood reads a terminal in a loop and keeps nothing.
 type rawFlood struct {
 	content content
 	buf     []byte
@@ -57,14 +57,14 @@ func (r *rawFlood) round(ctx context.Context) (values, error) {
 	}
 	took := time.Since(start)
 	if read != r.content.bytes() {
-		return nil, fmt.Errorf("%d bytes came of %d", read, r.content.bytes())
+		return nil, fmt.Errorf("got %d bytes of %d", read, r.content.bytes())
 	}
 	return values{"rate": perSecond(int(read), took) / 1e6}, nil
 }
 
 func (*rawFlood) close() error { return nil }
 
-// openPty opens a terminal whose master never waits.
+// openPty opens a terminal whose master does not block.
 func openPty() (master, slave *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamps are the programs of the active sessions. Each pauses a little longer
-// than the one before, so that their exits spread out.
+// stamps returns the programs of the active sessions. Each pauses a little longer than
+// the one before, so that their exits spread out.
 func stamps(dir string, n int) ([]string, error) {
 	programs := make([]string, n)
 	for i := range n {
@@ -28,14 +28,14 @@ func stamps(dir string, n int) ([]string, error) {
 	return programs, nil
 }
 
-// 50 sessions exit about 330 times a second: the machine is busy, and not so
-// much that the figure is the length of a queue.
+// With these pauses 50 sessions exit about 330 times a second. The machine is busy, but
+// the figure is not the length of a queue.
 const (
 	firstPause = 100 * time.Millisecond
 	pauseStep  = 2100 * time.Microsecond
 )
 
-// rawNotices wait for processes by pidfd in Go's netpoller, one goroutine each.
+// rawNotices waits for processes by pidfd in Go's netpoller, with one goroutine each.
 type rawNotices struct {
 	programs []string
 	exits    int
@@ -76,7 +76,7 @@ func (r *rawNotices) round(ctx context.Context) (values, error) {
 	return latencies(times), err
 }
 
-// one runs a stamp program and gives how long after its exit we know.
+// one runs a stamp program and returns the delay after its exit.
 func (r *rawNotices) one(program string) (time.Duration, error) {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
@@ -105,7 +105,7 @@ func (r *rawNotices) one(program string) (time.Duration, error) {
 	return time.Duration(told - stamped), err
 }
 
-// waitPidfd parks until the process has exited, and reaps it.
+// waitPidfd waits until the process has exited, and reaps it.
 func waitPidfd(pidfd int) error {
 	if err := unix.SetNonblock(pidfd, true); err != nil {
 		return errors.Join(err, unix.Close(pidfd))

@@ -17,16 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawShell is a bash on pipes as it is driven without care: the command is typed, and
-// behind it a marker with its status.
+// rawShell is a bash on pipes, driven in the simple way: it gets the command, then an
+// echo of a marker with its status.
 type rawShell struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 	n   int
-	end string // of its lines
+	end string // line ending of its output
 
-	next int // the number of the next marker
+	next int // number of the next marker
 }
 
 func newRawShell(_ context.Context, e assignment) (runner, error) {
@@ -61,7 +61,7 @@ func (r *rawShell) round(ctx context.Context) (values, error) {
 	return latencies(times), nil
 }
 
-// until reads to the line that ends with a marker. A terminal shows what is typed, too.
+// until reads to the line that ends with a marker. A terminal also echoes its input.
 func (r *rawShell) until(marker string) error {
 	for {
 		line, err := r.out.ReadString('\n')
@@ -69,12 +69,12 @@ func (r *rawShell) until(marker string) error {
 			return err
 		}
 		if r.end == "\n" {
-			return fmt.Errorf("the shell said %q", line)
+			return fmt.Errorf("the shell printed %q", line)
 		}
 	}
 }
 
-// newRawShellOnTerminal is the same bash as somebody sits at it, with its line editor.
+// newRawShellOnTerminal starts the same bash interactively, with its line editor.
 func newRawShellOnTerminal(_ context.Context, e assignment) (runner, error) {
 	r, err := rawShellOn(exec.Command("bash", "--norc", "--noprofile", "-i"), 0)
 	if err != nil {
@@ -84,7 +84,7 @@ func newRawShellOnTerminal(_ context.Context, e assignment) (runner, error) {
 	return r, nil
 }
 
-// rawShellOn starts a shell on a terminal of which some modes are off.
+// rawShellOn starts a shell on a terminal with some modes off.
 func rawShellOn(cmd *exec.Cmd, off uint32) (*rawShell, error) {
 	master, slave, err := openPty()
 	if err != nil {
@@ -104,7 +104,7 @@ func rawShellOn(cmd *exec.Cmd, off uint32) (*rawShell, error) {
 	return r, nil
 }
 
-// without turns some local modes of a terminal off.
+// without turns off local modes of a terminal.
 func without(tty *os.File, modes uint32) error {
 	conn, err := tty.SyscallConn()
 	if err != nil {
@@ -125,7 +125,7 @@ func without(tty *os.File, modes uint32) error {
 func (r *rawShell) close() error {
 	_ = r.in.Close()
 	err := r.cmd.Wait()
-	if r.end != "\n" { // it was hung up on
+	if r.end != "\n" { // it got SIGHUP
 		return nil
 	}
 	return err

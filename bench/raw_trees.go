@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawTrees puts each tree of processes into a cgroup and kills that.
+// rawTrees puts each process tree into a cgroup and kills that.
 type rawTrees struct {
 	trees, procs int
 	self         string
 	null         int
-	base         string // the cgroup that holds those of the trees
+	base         string // parent of the trees' cgroups
 	rounds       int
 }
 
@@ -31,7 +31,7 @@ func newRawTrees(_ context.Context, e assignment) (runner, error) {
 		return nil, err
 	}
 	r := &rawTrees{trees: e.Size.Trees, procs: e.Size.Procs, base: base}
-	// What a tree leaves behind becomes our child, so that its end can be waited for.
+	// Orphans of a tree become children of this process, so that it can wait for them.
 	err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	var more error
 	r.self, more = os.Executable()
@@ -45,7 +45,7 @@ func (r *rawTrees) round(ctx context.Context) (values, error) {
 	mark := sleepMark(r.rounds)
 	var cgroups []string
 	defer func() {
-		_ = killTrees(cgroups) // those of a round that broke
+		_ = killTrees(cgroups) // after a failed round
 		removeAll(cgroups)
 	}()
 	var ready []*os.File
@@ -82,7 +82,7 @@ func (r *rawTrees) round(ctx context.Context) (values, error) {
 	return values{"stop": took.Seconds(), "left": float64(len(left))}, err
 }
 
-// grow starts a tree in a cgroup and gives its output.
+// grow starts a tree in a cgroup and returns its output.
 func (r *rawTrees) grow(dir, mark string) (*os.File, error) {
 	cgroup, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -105,8 +105,8 @@ func (r *rawTrees) grow(dir, mark string) (*os.File, error) {
 	return out, nil
 }
 
-// killTrees kills everything in the cgroups and waits until nothing is left:
-// all of it becomes a child of this process, which is the subreaper.
+// killTrees kills the cgroups and waits until no process is left. All of them become
+// children of this process, the subreaper.
 func killTrees(cgroups []string) error {
 	for _, dir := range cgroups {
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0); err != nil {
@@ -120,22 +120,22 @@ func killTrees(cgroups []string) error {
 
 func removeAll(dirs []string) {
 	for _, dir := range dirs {
-		_ = os.Remove(dir) // close complains of what is left
+		_ = os.Remove(dir) // close reports what is left
 	}
 }
 
 func (r *rawTrees) close() error { return errors.Join(os.Remove(r.base), unix.Close(r.null)) }
 
-// treeArgv is the command of a tree.
+// treeArgv returns the command of a tree.
 func treeArgv(self string, procs int, mark string) []string {
 	return []string{self, treeRole, strconv.Itoa(procs), mark}
 }
 
-// fullyGrown says what is wrong unless so many processes carry the mark.
+// fullyGrown returns an error unless so many processes carry the mark.
 func fullyGrown(mark string, want int) error {
 	pids, err := marked(mark)
 	if err == nil && len(pids) != want {
-		err = fmt.Errorf("%d processes are there, want %d", len(pids), want)
+		err = fmt.Errorf("%d processes run, want %d", len(pids), want)
 	}
 	return err
 }

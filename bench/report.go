@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sense says which way a figure gets better.
+// sense says which direction of a figure is better.
 type sense string
 
 const (
@@ -19,7 +19,7 @@ const (
 	atLeast sense = "≥"
 )
 
-// meets says whether a figure reaches a target; what was not measured does not.
+// meets reports whether a figure reaches a target.
 func (s sense) meets(figure, target float64) bool {
 	if s == atLeast {
 		return figure >= target
@@ -27,32 +27,32 @@ func (s sense) meets(figure, target float64) bool {
 	return figure <= target
 }
 
-// The verdicts of a row.
+// Verdicts of a row.
 const (
 	ok      = "ok"
 	short   = "short"
 	skipped = "skip" // the machine lacks what the scenario needs
-	none    = "-"    // nothing is asked of it
+	none    = "-"    // no target
 )
 
 // row is one line of the report.
 type row struct {
 	Name    string    `json:"name"`
 	Metric  string    `json:"metric"`
-	Ours    *float64  `json:"ours"`  // the median of the rounds; null: not measured
-	Raw     *float64  `json:"raw"`   // null also where there is nothing to compare with
-	Ratio   *float64  `json:"ratio"` // the median of the rounds' ratios; null: something else is held against the targets
-	Added   *float64  `json:"added"` // the median of the rounds' differences; null as well: ours itself is
+	Ours    *float64  `json:"ours"`  // median of the rounds; null: not measured
+	Raw     *float64  `json:"raw"`   // null also without a raw side
+	Ratio   *float64  `json:"ratio"` // median of the rounds' ratios; null: not judged by ratio
+	Added   *float64  `json:"added"` // median of the rounds' differences; null: not judged by difference
 	Sense   sense     `json:"sense"`
 	Must    float64   `json:"must"`
 	Aim     float64   `json:"aim"`
-	Verdict string    `json:"verdict"` // of the must
+	Verdict string    `json:"verdict"` // for Must
 	Error   string    `json:"error,omitempty"`
 	OursAll []float64 `json:"ours_rounds"`
 	RawAll  []float64 `json:"raw_rounds"`
 }
 
-// newRow holds what was measured of a line against its targets.
+// newRow compares the figures of a line with its targets.
 func newRow(scenario string, l line, ours, raw []float64) row {
 	r := row{
 		Name: scenario + l.suffix, Metric: l.metric, Sense: l.better, Must: l.must, Aim: l.aim,
@@ -77,7 +77,7 @@ func newRow(scenario string, l line, ours, raw []float64) row {
 	return r
 }
 
-// known is a figure that JSON can hold, nil for none.
+// known returns a figure that JSON can hold, otherwise nil.
 func known(figure float64) *float64 {
 	if math.IsNaN(figure) || math.IsInf(figure, 0) {
 		return nil
@@ -85,8 +85,8 @@ func known(figure float64) *float64 {
 	return &figure
 }
 
-// rowFormat aligns a table that is printed while it grows, so that the widths
-// are fixed: the longest name and metric, and six digits.
+// rowFormat has fixed widths, since rows are printed one by one: the longest name and
+// metric, and six digits.
 const rowFormat = "%-17s %-14s %9s %9s %7s %7s %7s  %s\n"
 
 func printHead(w io.Writer) {
@@ -101,7 +101,7 @@ func printRow(w io.Writer, r row) {
 	fmt.Fprintf(w, rowFormat, r.Name, r.Metric, figure(r.Ours), figure(r.Raw), r.compared(), must, aim, r.Verdict)
 }
 
-// figure shows about four digits: more would only be noise.
+// figure formats about four digits; more would be noise.
 func figure(f *float64) string {
 	switch {
 	case f == nil:
@@ -116,7 +116,8 @@ func figure(f *float64) string {
 	return strconv.FormatFloat(*f, 'f', 3, 64)
 }
 
-// compared is what came of ours beside raw: a ratio, or a difference with its sign.
+// compared formats ours beside raw: a ratio, or a difference with its
+// sign.
 func (r row) compared() string {
 	switch {
 	case r.Added != nil:
@@ -148,7 +149,7 @@ type machine struct {
 }
 
 func thisMachine() machine {
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // empty where there is none
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // empty if missing
 	return machine{runtime.GOOS, runtime.GOARCH, firstLine(kernel), runtime.NumCPU(), runtime.Version()}
 }
 
@@ -161,7 +162,7 @@ func firstLine(text []byte) string {
 	return string(text)
 }
 
-// write puts the report into a file.
+// write writes the report to a file.
 func (r report) write(path string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

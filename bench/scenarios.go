@@ -6,61 +6,60 @@ import (
 	"strings"
 )
 
-// line is one line of the report: a figure and what it is held against.
+// line is one line of the report: a figure and its targets.
 type line struct {
-	suffix string // behind the scenario's name: "-lib" is the library's mode
+	suffix string // after the scenario's name: "-lib" is the library's mode
 	metric string
-	key    string // in the values of a round
+	key    string // key in the values of a round
 	side   side   // whose figure "ours" is
-	what   judged // is held against the targets
+	what   judged // what is compared with the targets
 	better sense
 	must   float64
 	aim    float64
 }
 
-// judged says what of a line's figures is held against its targets.
+// judged names what is compared with the targets of a line.
 type judged string
 
 const (
 	byRatio judged = "ratio" // ours ÷ raw
 	itself  judged = "figure"
 	added   judged = "added" // ours − raw
-	shown   judged = "shown" // nothing: their ratio is only told
+	shown   judged = "shown" // nothing; the ratio is only shown
 )
 
 // scenario is one scenario of docs/performance.md.
 type scenario struct {
 	name  string
-	sides []side // in the order in which they take turns; raw is the last
+	sides []side // in the order of their turns; raw is the last
 	lines []line
 }
 
-// side is who runs a scenario, each in a process of its own: a node that owns
-// its process reaps every child that it finds there.
+// side names what runs a scenario. Each side has a process of its own, since a node
+// with OwnProcess reaps every child of its process.
 type side string
 
 const (
 	own     side = "own"     // troupe, Options.OwnProcess
-	library side = "library" // troupe in a process that has children of its own
+	library side = "library" // troupe in a process with other children
 	held    side = "keeper"  // troupe with its jobs in a keeper
-	served  side = "daemon"  // a daemon, which runs its jobs itself, and a client
-	whole   side = "whole"   // as troupe serve is: a daemon with a journal, whose jobs are in a keeper
-	agent   side = "mcp"     // troupe mcp as an agent has it, over stdio, on a daemon with all
-	bare    side = "bare"    // no troupe: raw, with what a job has
-	raw     side = "raw"     // no troupe: what a good Go programmer would write; of what a daemon or an agent adds, troupe without it
+	served  side = "daemon"  // a daemon that runs its jobs itself, and a client
+	whole   side = "whole"   // like troupe serve: a daemon with a journal, its jobs in a keeper
+	agent   side = "mcp"     // troupe mcp over stdio, as an agent uses it, with a full daemon
+	bare    side = "bare"    // without troupe: raw, with the cgroup and output of a job
+	raw     side = "raw"     // without troupe: what a good Go programmer would write; for the cost of a daemon or agent, troupe without it
 )
 
-// librarySuffix marks the lines of a node in somebody else's process, keeperSuffix
-// those of one whose jobs are in a keeper.
+// librarySuffix marks the lines of a node in a host process, keeperSuffix those of a
+// node whose jobs are in a keeper.
 const (
 	librarySuffix = "-lib"
 	keeperSuffix  = "-keeper"
 )
 
-// scenarios are those of docs/performance.md, with its targets. Where it has one target for
-// two figures, both have it.
-// What is added by a daemon that has all, socket, journal and keeper, is held
-// against what its parts may add.
+// scenarios lists the scenarios of docs/performance.md with its targets. One target for
+// two figures applies to both. A full daemon with socket, journal and keeper is
+// compared with the sum of its parts.
 var scenarios = []scenario{
 	{"oneshot", []side{own, library, raw}, []line{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 1.05, 0.98},
@@ -115,7 +114,7 @@ var scenarios = []scenario{
 		{keeperSuffix, "stop s", "stop", held, byRatio, atMost, 1.3, 1.05},
 		{keeperSuffix, "left", "left", held, itself, atMost, 0, 0},
 	}},
-	{"crowd-bare", []side{bare, raw}, []line{ // what of the distance above is a cgroup and an output of each one's own
+	{"crowd-bare", []side{bare, raw}, []line{ // the share of a cgroup and an output for each process
 		{"", "start jobs/s", "rate", bare, shown, atLeast, 0, 0},
 		{"", "stop s", "stop", bare, shown, atMost, 0, 0},
 	}},
@@ -147,7 +146,7 @@ var scenarios = []scenario{
 	}},
 }
 
-// choose gives the scenarios that are named, separated by commas; "" is all.
+// choose returns the named scenarios, separated by commas; "" means all.
 func choose(names string) ([]scenario, error) {
 	if names == "" {
 		return scenarios, nil
@@ -157,7 +156,7 @@ func choose(names string) ([]scenario, error) {
 		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no scenario %q; there are %s", name, scenarioNames())
+			return nil, fmt.Errorf("unknown scenario %q: use one of %s", name, scenarioNames())
 		}
 		chosen = append(chosen, scenarios[i])
 	}
@@ -172,32 +171,32 @@ func scenarioNames() string {
 	return strings.Join(names, ", ")
 }
 
-// size says how much a round does.
+// size is the amount of work of a round.
 type size struct {
 	OneShots   int // one after the other
 	RoundTrips int // of a live shell, one after the other
 	Burst      int // jobs of a throughput round
-	InFlight   int // of them at a time
+	InFlight   int // jobs at a time
 	SpillMiB   int
 	PtyMiB     int // of pty-flood
 	Busy       int // live shells at a time
-	BusyTrips  int // of each
+	BusyTrips  int // commands of each
 
 	Terminals int // of idle-4000
 	Live      int // jobs of jobs-10000
 	Bare      int // processes of crowd-bare
 	Trees     int
-	Procs     int // of a tree, its main process counted in
-	Idle      int // sessions
-	Active    int // sessions
+	Procs     int // of a tree, with its main process
+	Idle      int // idle sessions
+	Active    int // active sessions
 	Exits     int // of each active session
 	Asks      int
 	Commands  int // one after the other
 	Adopted   int // jobs that outlive their daemon
 }
 
-// fullSize has the sizes of docs/performance.md. Those that it leaves open keep a round at
-// about a second, so that all rounds take a few minutes on two CPUs.
+// fullSize returns the sizes of docs/performance.md. Others keep a round at about a
+// second, so that all rounds take a few minutes on two CPUs.
 func fullSize() size {
 	return size{
 		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
@@ -206,7 +205,7 @@ func fullSize() size {
 	}
 }
 
-// tinySize runs everything once in seconds; its figures mean nothing.
+// tinySize returns sizes that run everything once in seconds; the figures mean nothing.
 func tinySize() size {
 	return size{
 		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,

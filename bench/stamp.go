@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// The exit is stamped by a static program of some 200 bytes: it pauses, writes
-// CLOCK_MONOTONIC (two 64-bit numbers: seconds, nanoseconds) to its standard
-// output and exits. It is one thread without an exit handler, so that the stamp
-// is the exit: a Go program takes 100 µs more to end its other threads, which
-// would be added to both sides and make their ratio look better than it is.
+// A static program of some 200 bytes stamps its exit: it pauses, writes CLOCK_MONOTONIC
+// (two 64-bit numbers: seconds, nanoseconds) to stdout and exits. It is one thread
+// without an exit handler, so the stamp is the exit. A Go program takes 100 µs more to
+// end its other threads. Both sides would include that, and their ratio would look
+// better than it is.
 
-// stampSize is what the program writes.
+// stampSize is the length of the program's output, in bytes.
 const stampSize = 16
 
-// stampCode are the instructions for each architecture. The pause lies behind
-// them, at the multiple of eight.
+// stampCode maps architectures to the instructions. The pause follows them, aligned to
+// eight bytes.
 var stampCode = map[string]struct {
 	machine uint16 // of the ELF header
 	code    func(pause uint32) []byte
@@ -70,17 +70,17 @@ var stampCode = map[string]struct {
 	}},
 }
 
-// The shape of the file: an ELF header, one program header, the code, the pause.
+// Layout of the file: ELF header, one program header, code, pause.
 const (
 	stampBase   = 0x400000
 	stampHeader = 64 + 56
 )
 
-// writeStamp makes the program that pauses for so long.
+// writeStamp writes the program with this pause.
 func writeStamp(path string, pause time.Duration) error {
 	arch, known := stampCode[runtime.GOARCH]
 	if !known {
-		return lacking{"no stamp program is known for " + runtime.GOARCH}
+		return lacking{"no stamp program for " + runtime.GOARCH}
 	}
 	length := (len(arch.code(0)) + 7) / 8 * 8
 	code := make([]byte, length)
@@ -109,7 +109,7 @@ func writeStamp(path string, pause time.Duration) error {
 	return os.WriteFile(path, file, 0o755)
 }
 
-// readStamp gives what the program wrote as nanoseconds of the clock.
+// readStamp returns the program's output in nanoseconds.
 func readStamp(output []byte) (int64, error) {
 	if len(output) != stampSize {
 		return 0, fmt.Errorf("a stamp has %d bytes, want %d", len(output), stampSize)

@@ -12,12 +12,12 @@ import (
 // treeRole is the first argument of this program as the root of a process tree.
 const treeRole = "tree"
 
-// treeReady is what the root of a tree prints when all of it is there.
+// treeReady is the output of a root when its tree is complete.
 const treeReady = "ready\n"
 
-// growTree makes a tree: args are the number of its processes, this one counted
-// in, and the argument for sleep that marks them. Every other one begins a
-// session of its own, so that a kill of the process group does not reach it.
+// growTree starts a tree. args are the number of its processes, including this one, and
+// the argument for sleep that marks them. Every other process has its own process
+// session, out of reach for a kill of the process group.
 func growTree(args []string) int {
 	if len(args) != 2 {
 		return 2
@@ -50,12 +50,11 @@ func growTree(args []string) int {
 	}
 }
 
-// sleepProgram is the process that does nothing. It ends by itself should all
-// else fail.
+// sleepProgram is the idle process. It ends by itself if all else fails.
 const sleepProgram = "/bin/sleep"
 
-// sleepMark is the argument for sleep that marks the processes of one round of
-// this worker: ten minutes, and a fraction that nobody else uses.
+// sleepMark returns the argument for sleep that marks the processes of one round of
+// this worker: ten minutes, and a unique fraction.
 func sleepMark(round int) string { return sleepMarkOf(os.Getpid(), round) }
 
 func sleepMarkOf(worker, round int) string { return fmt.Sprintf("600.%07d%06d", worker, round) }

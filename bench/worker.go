@@ -18,15 +18,15 @@ const workerRole = "worker"
 
 // runner is one side of one scenario.
 type runner interface {
-	// round measures once. It leaves alive no process that it started, but for what
-	// all rounds share.
+	// round measures once. It leaves no process alive, except those that all rounds
+	// share.
 	round(ctx context.Context) (values, error)
 	// close ends everything. It is called after an error of round, too.
 	close() error
 }
 
-// runners make the sides of the scenarios. What one gives beside an error is
-// closed, too.
+// runners create the sides of the scenarios. A runner returned with an error is also
+// closed.
 var runners = map[string]struct {
 	ours, raw func(context.Context, assignment) (runner, error)
 }{
@@ -49,13 +49,13 @@ var runners = map[string]struct {
 	"adopt":      {newOurAdoption, nil},
 }
 
-// lacking says that this machine cannot run a scenario.
+// lacking means that this machine cannot run a scenario.
 type lacking struct{ what string }
 
 func (l lacking) Error() string { return l.what }
 
-// work does rounds as they are asked for, until its input ends: then it ends
-// what it started, also in the middle of a round.
+// work runs rounds on request until its input ends. Then it ends what it started, even
+// during a round.
 func work(in io.Reader, out io.Writer) int {
 	from, to := json.NewDecoder(in), json.NewEncoder(out)
 	var e assignment
@@ -76,7 +76,7 @@ func work(in io.Reader, out io.Writer) int {
 		}
 	}()
 	if err := serve(ctx, e, batons, to); err != nil && ctx.Err() == nil {
-		_ = to.Encode(failure(err)) // the driver that hears nothing knows enough
+		_ = to.Encode(failure(err)) // without a message the driver sees the exit
 		return 1
 	}
 	return 0
@@ -85,7 +85,7 @@ func work(in io.Reader, out io.Writer) int {
 func serve(ctx context.Context, e assignment, batons <-chan struct{}, to *json.Encoder) (err error) {
 	sides, known := runners[e.Scenario]
 	if !known {
-		return fmt.Errorf("there is no scenario %q", e.Scenario)
+		return fmt.Errorf("unknown scenario %q", e.Scenario)
 	}
 	build := sides.ours
 	if e.Side == raw {
@@ -127,7 +127,7 @@ func failure(err error) answer {
 	return answer{Error: err.Error(), Lacks: errors.As(err, &l)}
 }
 
-// profile writes a CPU profile of this side, if one is wanted.
+// profile writes a CPU profile of this side if requested.
 func profile(e assignment) (stop func(), err error) {
 	if e.Profile == "" {
 		return func() {}, nil

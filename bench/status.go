@@ -18,7 +18,7 @@ import (
 // ownStatus reads a number of /proc/self/status: "Threads", or "VmRSS" in KiB.
 func ownStatus(key string) float64 { return statusOf(os.Getpid(), key) }
 
-// statusOf is that of another process; 0 if there is none.
+// statusOf does the same for another process; 0 if there is none.
 func statusOf(pid int, key string) float64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
@@ -33,8 +33,8 @@ func statusOf(pid int, key string) float64 {
 	return 0
 }
 
-// calmDown waits, for a while, until processes use no more time than a look at them does;
-// 0 is none.
+// calmDown waits, within a bound, until processes use no more CPU time than observing
+// them takes. A pid of 0 is ignored.
 func calmDown(ctx context.Context, pids ...int) {
 	const look, bound, few = 50 * time.Millisecond, 10 * time.Second, 1 // ticks of 10 ms
 	ctx, cancel := context.WithTimeout(ctx, bound)
@@ -53,8 +53,8 @@ func calmDown(ctx context.Context, pids ...int) {
 	}
 }
 
-// settle waits, for a while, until the memory of processes stays as it is; 0 is none. One
-// that comes to rest gives back within two seconds what it does not need.
+// settle waits, within a bound, until the memory of processes is stable. A pid of 0 is
+// ignored. An idle process releases memory within two seconds.
 func settle(ctx context.Context, pids ...int) {
 	const look, bound, long, little = 250 * time.Millisecond, 20 * time.Second, 2500 * time.Millisecond, 64 // KiB
 	ctx, cancel := context.WithTimeout(ctx, bound)
@@ -71,7 +71,7 @@ func settle(ctx context.Context, pids ...int) {
 	}
 }
 
-// memory is what processes have of it, in KiB.
+// memory returns the memory of processes, in KiB.
 func memory(pids []int) (sum float64) {
 	for _, pid := range pids {
 		sum += statusOf(pid, "VmRSS")
@@ -79,7 +79,7 @@ func memory(pids []int) (sum float64) {
 	return sum
 }
 
-// ticks is what processes have used of the CPUs.
+// ticks returns the CPU time of processes.
 func ticks(pids []int) (n int64) {
 	for _, pid := range pids {
 		text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
@@ -94,10 +94,10 @@ func ticks(pids []int) (n int64) {
 	return n
 }
 
-// resetPeak makes VmHWM begin again at what is in memory now.
+// resetPeak resets VmHWM to the current memory.
 func resetPeak() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// marked are the processes, but zombies, with word among their arguments.
+// marked returns the processes with word among their arguments, without zombies.
 func marked(word string) ([]int, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -107,7 +107,7 @@ func marked(word string) ([]int, error) {
 	for _, name := range names {
 		text, err := os.ReadFile(name) // empty for a zombie
 		if err != nil {
-			continue // it has gone meanwhile
+			continue // it has exited meanwhile
 		}
 		for arg := range bytes.SplitSeq(text, []byte{0}) {
 			if string(arg) == word {
@@ -120,7 +120,7 @@ func marked(word string) ([]int, error) {
 	return pids, nil
 }
 
-// ownCgroup is the directory of this process's cgroup v2.
+// ownCgroup returns the directory of this process's cgroup v2.
 func ownCgroup() (string, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -146,7 +146,7 @@ func ownCgroup() (string, error) {
 	return "", errors.New("no cgroup v2 is mounted")
 }
 
-// cgroupOfCgroups makes a cgroup for those of a raw side.
+// cgroupOfCgroups creates the parent cgroup of a raw side.
 func cgroupOfCgroups() (string, error) {
 	own, err := ownCgroup()
 	if err != nil {
@@ -162,13 +162,13 @@ func cgroupOfCgroups() (string, error) {
 	return base, nil
 }
 
-// monotonic is CLOCK_MONOTONIC in nanoseconds, which all processes share.
+// monotonic returns CLOCK_MONOTONIC in nanoseconds, which all processes share.
 func monotonic() int64 {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // it cannot fail for this clock
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // cannot fail for this clock
 	return now.Nano()
 }
 
-// openNull opens /dev/null as a bare descriptor, for the loops that fork
-// without package os.
+// openNull opens /dev/null as a bare descriptor, for the loops that fork without
+// package os.
 func openNull() (int, error) { return unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0) }
