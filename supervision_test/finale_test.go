@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,15 +15,22 @@ import (
 // released: what comes meanwhile waits behind it.
 func (h *house) hold(kind, message string) (release func()) {
 	h.Helper()
-	gate, held := make(chan struct{}), false
+	gate := make(chan struct{})
+	var held atomic.Bool
 	h.stage.spoil = func(who *actor.PID, m any) int {
-		if p := (point{kindOf(who), nameOf(m)}); p == (point{kind, message}) && !held {
-			held = true
+		if p := (point{kindOf(who), nameOf(m)}); p == (point{kind, message}) && held.CompareAndSwap(false, true) {
 			<-gate
 		}
 		return 1
 	}
-	return func() { close(gate); h.after(0) }
+	return func() {
+		h.Helper()
+		if !held.Load() {
+			h.Errorf("%s %s never came", kind, message)
+		}
+		close(gate)
+		h.after(0)
+	}
 }
 
 // holdTop keeps the supervisor busy.

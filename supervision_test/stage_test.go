@@ -127,7 +127,7 @@ func (s *stage) listen(system *actor.ActorSystem) {
 				return
 			}
 		}
-		s.wrong = append(s.wrong, fmt.Sprintf("dead letter to %s: %T %s", dead.PID.Id, dead.Message, brief(dead.Message)))
+		s.wrong = append(s.wrong, fmt.Sprintf("dead letter to %s: %s %s", dead.PID.Id, nameOf(dead.Message), brief(dead.Message)))
 	})
 }
 
