@@ -92,9 +92,14 @@ func sendLater(ctx actor.Context, after time.Duration, message any) scheduler.Ca
 // overtake it, and who asked would never hear.
 func poisonChild(ctx actor.Context, child *actor.PID) { ctx.Poison(child) }
 
-// refuse answers a request in its own sealed replies, if somebody asked.
+// refuse sends the request's own refusal to the sender of the message in hand.
 func refuse(ctx actor.Context, request any, err *messages.Error) {
-	if r, ok := request.(messages.Refusable); ok && ctx.Sender() != nil && reachable(ctx, ctx.Sender()) {
-		ctx.Respond(r.Refuse(err))
+	refuseTo(ctx, ctx.Sender(), request, err)
+}
+
+// refuseTo sends the request's own refusal to a client. A nil client gets none.
+func refuseTo(ctx actor.Context, client *actor.PID, request any, err *messages.Error) {
+	if r, ok := request.(messages.Refusable); ok && client != nil && reachable(ctx, client) {
+		ctx.Send(client, r.Refuse(err))
 	}
 }

@@ -12,16 +12,19 @@ import (
 	"troupe/spill"
 )
 
-// send passes a request down to the top scope of its address, which is made if
-// the request makes it.
+// send passes a request down to the top scope of its address. It spawns a missing scope
+// if the request creates it. After releaseAllJobs it sends nothing: the scopes are
+// stopping, the engine keeps their jobs, and the next node repeats what is not settled.
 func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, sender *actor.PID) {
+	if s.jobsReleased() {
+		refuseTo(ctx, sender, request, shuttingDown())
+		return
+	}
 	name := to.Scope.Names()[0]
 	pid, ok := s.scopes[name]
 	if !ok {
 		if !creates(request) {
-			if r, ok := request.(messages.Refusable); ok && sender != nil && reachable(ctx, sender) {
-				ctx.Send(sender, r.Refuse(missing(to, noSuchScope(to.Scope))))
-			}
+			refuseTo(ctx, sender, request, missing(to, noSuchScope(to.Scope)))
 			return
 		}
 		deps := s.deps
@@ -75,10 +78,6 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	}
 	if m, moving := s.handovers[e.job.ID]; moving {
 		m.wait(ctx, e.job.ID, r)
-		return
-	}
-	if s.jobsReleased() { // nobody is below any more
-		refuse(ctx, r, shuttingDown())
 		return
 	}
 	s.send(ctx, s.jobAddress(e), r, ctx.Sender())

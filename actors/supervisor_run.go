@@ -241,8 +241,11 @@ func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	s.grantSlots(ctx, granted)
 }
 
-// grantSlots tells jobs that they may start.
+// grantSlots tells jobs that they may start. After the release of the jobs none may.
 func (s *supervisor) grantSlots(ctx actor.Context, granted []messages.JobID) {
+	if s.jobsReleased() {
+		return
+	}
 	for _, id := range granted {
 		e, ok := s.jobs[id]
 		if !ok {

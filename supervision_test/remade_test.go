@@ -103,6 +103,30 @@ func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
 	}, plan{})
 }
 
+// A request for a start slot that crosses the release of the jobs gets none: the scopes
+// are stopping, and a grant would be lost with them.
+func TestShutdownGrantsNoSlotAfterTheReleaseOfTheJobs(t *testing.T) {
+	journals(t, func(h *house) {
+		first, p := h.start(messages.RunCommand{Text: "first"})
+		second := h.run(messages.RunCommand{Text: "second"})
+		h.after(0)
+		release := h.hold("supervisor", "messages.ShutdownNode")
+		ended := make(chan error)
+		h.over, h.left = true, true
+		go func() { ended <- h.node.Shutdown(h.Context(), messages.ShutdownNode{KeepJobs: true}) }()
+		synctest.Wait()
+		p.Exit(0) // its session asks for the slot of the second job
+		synctest.Wait()
+		release()
+		if err := <-ended; err != nil {
+			h.Error(err)
+		}
+		want(h, "first", reply[messages.CommandRejected](first).Err.Code, messages.ShuttingDown)
+		want(h, "second", reply[messages.CommandRejected](second).Err.Code, messages.ShuttingDown)
+		want(h, "processes", len(h.engine.Ever()), 1)
+	}, plan{fake: serial})
+}
+
 // Children that were told to outlive their session outlive it behind a restart, too,
 // whether their job had a result before or has one since.
 func TestRestartKeepsChildrenOfASession(t *testing.T) {
