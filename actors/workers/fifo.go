@@ -1,16 +1,16 @@
 package workers
 
-// fifo is a queue, oldest first. Its memory follows what waits in it, not what has
-// gone through. The zero fifo is empty.
+// fifo is a first-in, first-out queue. Its memory follows its length, not its throughput.
+// The zero fifo is empty.
 type fifo[T any] struct {
 	items []T
-	first int // of those that wait
+	first int // index of the oldest item
 }
 
 func (f *fifo[T]) len() int { return len(f.items) - f.first }
 
 func (f *fifo[T]) push(v T) {
-	if f.first > 0 && len(f.items) == cap(f.items) && f.first >= f.len() { // rather than grow
+	if f.first > 0 && len(f.items) == cap(f.items) && f.first >= f.len() { // reuse the front instead of growing
 		n := copy(f.items, f.items[f.first:])
 		clear(f.items[n:])
 		f.items, f.first = f.items[:n], 0
@@ -18,10 +18,10 @@ func (f *fifo[T]) push(v T) {
 	f.items = append(f.items, v)
 }
 
-// keptRoom is how much room an empty queue keeps: more was needed once, in a burst.
+// keptRoom bounds the capacity of an empty queue, in items. A burst leaves more.
 const keptRoom = 128
 
-// pop takes the oldest; there must be one.
+// pop removes and returns the oldest item. The queue must not be empty.
 func (f *fifo[T]) pop() T {
 	var none T
 	v := f.items[f.first]

@@ -6,33 +6,32 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Mailbox is what waits for one actor. The library's own is worked on until it is
-// empty: whoever sends something to an actor that runs inline, or helps at the
-// line, would be kept for as long as others send. This one lets them go. And the
-// library's drops what waits for an actor that has stopped: see Close.
+// Mailbox holds the messages of one actor. The mailbox of the library runs in one goroutine
+// until it is empty, so others that send could keep a sender that runs it. This one hands
+// over to a worker after inARow messages. The library's also drops the messages of a
+// stopped actor; see Close.
 type Mailbox struct {
 	line  *RunQueue
 	to    actor.MessageInvoker
 	by    actor.Dispatcher
-	again func() // m.work, made once
+	again func() // m.work, allocated once
 
 	mu        sync.Mutex
-	system    *fifo[any] // goes first; nil: nothing waits there, as mostly
+	system    *fifo[any] // handled before user; nil: empty
 	user      fifo[any]
-	lost      func(message any) // takes the messages of an actor that has stopped
-	running   bool              // somebody works on it, or will
-	suspended bool              // the actor has failed, and its parent has not decided
+	lost      func(message any) // receives the messages of a stopped actor; nil: not stopped
+	running   bool              // work runs or is scheduled
+	suspended bool              // the actor crashed and its parent has not decided yet
 }
 
-// NewMailbox makes the mailbox of one actor, for its Props.
+// NewMailbox returns the mailbox of one actor, for its Props.
 func (l *RunQueue) NewMailbox() *Mailbox {
 	m := &Mailbox{line: l}
 	m.again = m.work
 	return m
 }
 
-// Close has lost take what waits, and what still comes, instead of the actor: it
-// has stopped. It is for the actor itself to call.
+// Close passes queued and later messages to lost. An actor calls it when it stops.
 func (m *Mailbox) Close(lost func(message any)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,18 +75,18 @@ func (m *Mailbox) post(message any, system bool) {
 	}
 }
 
-// due says whether there is something to do. Called with mu.
+// due reports whether a message can be handled. The caller holds mu.
 func (m *Mailbox) due() bool { return m.system != nil || m.user.len() > 0 && !m.suspended }
 
-// inARow is how many messages of one actor are taken in a row. It keeps nobody
-// longer than a few of the library's changes of goroutine would.
+// inARow bounds the messages that one actor handles in a row. That takes about as long as a
+// few changes of goroutine.
 const inARow = 64
 
-// work takes messages, and leaves what is more to a worker.
+// work handles up to inARow messages and leaves the rest to a worker.
 func (m *Mailbox) work() {
 	for range inARow {
 		message, taker := m.next()
-		if taker == nobody {
+		if taker == none {
 			return
 		}
 		m.invoke(message, taker)
@@ -95,18 +94,18 @@ func (m *Mailbox) work() {
 	m.line.Apart.Schedule(m.again)
 }
 
-// consumer is who a message is for.
+// consumer is the receiver of a message.
 type consumer uint8
 
 const (
-	nobody    consumer = iota
-	library            // it is the actor system's own
-	owner              // the actor
-	afterStop          // it comes too late
+	none      consumer = iota // there is no message
+	library                   // the actor system
+	owner                     // the actor
+	afterStop                 // lost: the actor has stopped
 )
 
-// next is what is to be done next, and who does it; nobody: nothing, and nobody is
-// at it any more.
+// next removes and returns the next message with its receiver. It ends the run if there is
+// none.
 func (m *Mailbox) next() (message any, by consumer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +116,7 @@ func (m *Mailbox) next() (message any, by consumer) {
 		}
 		switch message.(type) {
 		case *actor.SuspendMailbox:
-			m.suspended = m.lost == nil // it may have stopped since it failed
+			m.suspended = m.lost == nil // the actor may have stopped after its crash
 		case *actor.ResumeMailbox:
 			m.suspended = false
 		default:
@@ -127,15 +126,15 @@ func (m *Mailbox) next() (message any, by consumer) {
 	switch {
 	case !m.due():
 		m.running = false
-		return nil, nobody
+		return nil, none
 	case m.lost != nil:
 		return m.user.pop(), afterStop
 	}
 	return m.user.pop(), owner
 }
 
-// receive spares the library an envelope for each message that has no sender. It is
-// the actor's while it receives: one that passes a message on must send it anew.
+// receive puts a message without a sender into a pooled envelope, which saves an allocation.
+// The actor must not keep the envelope after it has handled the message.
 func (m *Mailbox) receive(message any) {
 	if _, has := message.(*actor.MessageEnvelope); has {
 		m.to.InvokeUserMessage(message)
@@ -143,12 +142,12 @@ func (m *Mailbox) receive(message any) {
 	}
 	envelope := m.line.envelope()
 	envelope.Message = message
-	m.to.InvokeUserMessage(envelope) // one that fails keeps it: it tells of what was in hand
+	m.to.InvokeUserMessage(envelope) // a crash keeps the envelope for its report
 	envelope.Message = nil
 	m.line.envelopes.Put(envelope)
 }
 
-// invoke hands a message to the actor. One that fails is its parent's to decide on.
+// invoke passes a message to its receiver and reports a panic to the actor's parent.
 func (m *Mailbox) invoke(message any, by consumer) {
 	defer func() {
 		if reason := recover(); reason != nil {

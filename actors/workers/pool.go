@@ -1,38 +1,33 @@
-// Package workers runs the actors: goroutines that go from one actor with
-// messages to the next. A fresh goroutine for each message grows its stack anew
-// each time, which costs a command 70 µs in all; one that has worked before has
-// its stack. The actors themselves start no goroutine.
 package workers
 
 import "sync"
 
-// Pool implements the actor library's Dispatcher. The zero Pool is ready; it is
-// safe for concurrent use.
+// Pool runs each function in a goroutine of its own and reuses idle goroutines. It
+// implements actor.Dispatcher. The zero Pool is ready and safe for concurrent use.
 type Pool struct {
 	mu     sync.Mutex
-	idle   []chan func() // the last one to have worked is the next to be called
+	idle   []chan func() // of the idle workers, the most recently busy last; it is called next
 	closed bool
 }
 
-// maxIdle is how many workers wait for work: more run when there is more to do,
-// and end when there is less.
+// maxIdle bounds the idle workers. More run under load; they end when they become idle.
 const maxIdle = 32
 
-// Schedule has fn run: an actor with messages. It never waits.
+// Schedule runs fn, one actor's turn, in a worker. It never waits.
 func (w *Pool) Schedule(fn func()) {
 	w.mu.Lock()
 	if n := len(w.idle); n > 0 {
 		next := w.idle[n-1]
 		w.idle = w.idle[:n-1]
 		w.mu.Unlock()
-		next <- fn // there is room: it rests
+		next <- fn // does not wait: the buffer of an idle worker is empty
 		return
 	}
 	w.mu.Unlock()
 	go w.work(fn)
 }
 
-// Throughput implements the library's Dispatcher; our mailbox has a bound of its own.
+// Throughput implements actor.Dispatcher. Mailbox does not read it: it has its own bound.
 func (w *Pool) Throughput() int { return inARow }
 
 func (w *Pool) work(fn func()) {
@@ -46,7 +41,8 @@ func (w *Pool) work(fn func()) {
 	}
 }
 
-// rest lets a worker wait, unless enough do or the tree has ended.
+// rest puts a worker among the idle ones. It returns false if there are enough of them or
+// the pool is closed.
 func (w *Pool) rest(calls chan func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +53,7 @@ func (w *Pool) rest(calls chan func()) bool {
 	return true
 }
 
-// Close lets the idle workers end; those that work end when they have.
+// Close ends the idle workers. A busy worker ends after its function.
 func (w *Pool) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

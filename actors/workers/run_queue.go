@@ -6,21 +6,20 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// RunQueue is work that takes no time, done in turn by whoever is at hand: those who
-// made it and have joined, else a worker who is called. Calling one wakes another
-// thread, which costs more than the work itself and takes a processor from what
-// the work is about. The zero Line is ready; it is safe for concurrent use.
+// RunQueue runs short functions in order: in the goroutines that have joined, else in a
+// worker. Waking a worker costs more than the work and takes a processor from the jobs. It
+// implements actor.Dispatcher. The zero RunQueue is ready and safe for concurrent use.
 type RunQueue struct {
-	Apart Pool // for work that may take its time
+	Apart Pool // runs work that may wait
 
 	mu     sync.Mutex
 	queue  fifo[func()]
-	active int // who is at the line, or will come to it
+	active int // goroutines that run the queue or are about to
 
 	envelopes sync.Pool // of *actor.MessageEnvelope
 }
 
-// envelope is an empty one.
+// envelope returns an empty envelope.
 func (l *RunQueue) envelope() *actor.MessageEnvelope {
 	if e, is := l.envelopes.Get().(*actor.MessageEnvelope); is {
 		return e
@@ -29,18 +28,18 @@ func (l *RunQueue) envelope() *actor.MessageEnvelope {
 }
 
 const (
-	// longLine is how much waits for each who is active before another is called.
-	longLine = 8
-	// turn is how many actors one who has joined works for before leaving it to a
-	// worker: each for a bounded number of messages, and so those whom they wake.
+	// longQueue bounds the functions that wait per active goroutine. Beyond it Schedule
+	// wakes a worker.
+	longQueue = 8
+	// turn bounds the actors that Leave runs. Each handles at most inARow messages.
 	turn = 32
 )
 
-// Schedule has fn run: an actor with messages. It never waits.
+// Schedule queues fn, one actor's turn. It never waits.
 func (l *RunQueue) Schedule(fn func()) {
 	l.mu.Lock()
 	l.queue.push(fn)
-	call := l.active == 0 || l.queue.len() > longLine*l.active
+	call := l.active == 0 || l.queue.len() > longQueue*l.active
 	if call {
 		l.active++
 	}
@@ -50,31 +49,31 @@ func (l *RunQueue) Schedule(fn func()) {
 	}
 }
 
-// Throughput implements the library's Dispatcher; our mailbox has a bound of its own.
+// Throughput implements actor.Dispatcher. Mailbox does not read it: it has its own bound.
 func (l *RunQueue) Throughput() int { return inARow }
 
-// Join says that the caller makes work now and will help with it: Leave must
-// follow soon.
+// Join registers the caller as active, before it sends messages. Leave must follow soon.
 func (l *RunQueue) Join() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.active++
 }
 
-// Leave helps with what is to be done, and goes.
+// Leave runs up to turn functions and unregisters the caller.
 func (l *RunQueue) Leave() {
 	for range turn {
 		fn := l.take()
 		if fn == nil {
-			return // take has counted us out
+			return // take has unregistered the caller
 		}
 		fn()
 	}
-	l.goAway()
+	l.unregister()
 }
 
-// goAway counts one out, and calls another if nobody is left for what waits.
-func (l *RunQueue) goAway() {
+// unregister ends an active goroutine. It wakes a worker if it was the last and functions
+// wait.
+func (l *RunQueue) unregister() {
 	l.mu.Lock()
 	l.active--
 	call := l.active == 0 && l.queue.len() > 0
@@ -93,7 +92,8 @@ func (l *RunQueue) work() {
 	}
 }
 
-// take gives what is next; nil is nothing, and one who is active no more.
+// take removes and returns the next function. If there is none, it returns nil and
+// unregisters the caller.
 func (l *RunQueue) take() func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -62,11 +62,11 @@ func TestLineCallsOthers(t *testing.T) {
 		var l RunQueue
 		var done atomic.Int64
 		l.Join()
-		for range longLine + 1 {
+		for range longQueue + 1 {
 			l.Schedule(func() { done.Add(1) })
 		}
 		synctest.Wait()
-		require.EqualValues(t, longLine+1, done.Load(), "a worker should have come")
+		require.EqualValues(t, longQueue+1, done.Load(), "a worker should have come")
 		l.Leave()
 		require.Zero(t, l.active)
 		l.Apart.Close()
