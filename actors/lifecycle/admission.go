@@ -7,21 +7,22 @@ import (
 	"troupe/messages"
 )
 
-// Admission decides when jobs may start: at most Slots starts at a time, in
-// turns over the scopes that want one, so that a scope with a thousand jobs
-// delays another's first by one start. Unstarted jobs are bounded by Most.
+// Admission decides when jobs may start. At most Slots jobs start at a time. Slots go
+// round-robin over the scopes, so that a scope with a thousand jobs delays another by one
+// start. Most bounds the unstarted jobs.
 type Admission struct {
 	Slots int
 	Most  int
 
-	held      bool // nobody is given a turn
+	paused    bool // no slots are granted
 	unstarted map[messages.JobID]messages.ScopePath
-	starting  map[messages.JobID]bool
-	wanting   map[messages.ScopePath][]messages.JobID
-	ring      []messages.ScopePath // the scopes that want a turn, next first
+	starting  map[messages.JobID]bool                 // jobs with a slot
+	wanting   map[messages.ScopePath][]messages.JobID // jobs that asked for a slot, in order
+	ring      []messages.ScopePath                    // the scopes in wanting, next first
 }
 
-// NewAdmission admits slots starts at a time and most unstarted jobs.
+// NewAdmission returns an admission with slots start slots, at least 1, for at most most
+// unstarted jobs.
 func NewAdmission(slots, most int) Admission {
 	return Admission{
 		Slots: max(slots, 1), Most: most,
@@ -31,12 +32,12 @@ func NewAdmission(slots, most int) Admission {
 	}
 }
 
-// Admit takes a new job in, or says that the node is busy.
+// Admit adds a new job, or returns Busy if there are Most.
 func (a *Admission) Admit(job messages.JobID, scope messages.ScopePath) *messages.Error {
 	if len(a.unstarted) >= a.Most {
 		return &messages.Error{
 			Code:    messages.Busy,
-			Message: fmt.Sprintf("%d commands wait to be started, which is all the node takes", len(a.unstarted)),
+			Message: fmt.Sprintf("limit of %d unstarted jobs reached", a.Most),
 			Hint:    "try again when some have started",
 		}
 	}
@@ -44,14 +45,12 @@ func (a *Admission) Admit(job messages.JobID, scope messages.ScopePath) *message
 	return nil
 }
 
-// Readmit takes in a job that was admitted before and has to be placed anew: it
-// is never refused.
+// Readmit adds a job that was admitted before and is placed again. It never refuses.
 func (a *Admission) Readmit(job messages.JobID, scope messages.ScopePath) {
 	a.unstarted[job] = scope
 }
 
-// Request puts a job that could start in its scope's line, and returns the jobs
-// that may start now.
+// Request queues a job that could start for a slot. It returns the jobs that may start now.
 func (a *Admission) Request(job messages.JobID) []messages.JobID {
 	scope, ok := a.unstarted[job]
 	if !ok || a.starting[job] || slices.Contains(a.wanting[scope], job) {
@@ -64,18 +63,18 @@ func (a *Admission) Request(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
-// TryAcquire gives a new job its turn at once, if one is free and nobody waits for it.
-// It is Done, as any other, or Again if it cannot be used yet.
+// TryAcquire gives a new job a slot if one is free and no other job waits for it. Release
+// returns the slot.
 func (a *Admission) TryAcquire(job messages.JobID) bool {
-	if _, ok := a.unstarted[job]; !ok || a.held || len(a.ring) > 0 || len(a.starting) >= a.Slots {
+	if _, ok := a.unstarted[job]; !ok || a.paused || len(a.ring) > 0 || len(a.starting) >= a.Slots {
 		return false
 	}
 	a.starting[job] = true
 	return true
 }
 
-// Release says that a job has started, ended or needs its turn no more. It may be
-// said again. It returns the jobs that may start now.
+// Release removes a job that has started, has ended or no longer needs its slot. It may be
+// called again. It returns the jobs that may start now.
 func (a *Admission) Release(job messages.JobID) []messages.JobID {
 	scope, ok := a.unstarted[job]
 	if !ok {
@@ -89,16 +88,15 @@ func (a *Admission) Release(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
-// Pause keeps all turns back, or gives them again: it returns the jobs that may
-// start now.
-func (a *Admission) Pause(held bool) []messages.JobID {
-	a.held = held
+// Pause stops or resumes the granting of slots. It returns the jobs that may start now.
+func (a *Admission) Pause(paused bool) []messages.JobID {
+	a.paused = paused
 	return a.grant()
 }
 
 func (a *Admission) grant() []messages.JobID {
 	var granted []messages.JobID
-	for !a.held && len(a.starting) < a.Slots && len(a.ring) > 0 {
+	for !a.paused && len(a.starting) < a.Slots && len(a.ring) > 0 {
 		scope := a.ring[0]
 		a.ring = a.ring[1:]
 		line := a.wanting[scope]

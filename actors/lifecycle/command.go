@@ -7,34 +7,32 @@ import (
 	"troupe/messages"
 )
 
-// Command is the state of one command. Job is its record, which every fact
-// carries; Job.State is its phase. It is never changed, but replaced: of many jobs that
-// run, all who know one have the same record.
+// Command is the state of one command. Job is its record, which every fact carries;
+// Job.State is its phase. A record is replaced, never changed, so that all actors share it.
 type Command struct {
 	Job    *messages.Job
 	Limits Limits
 
-	stoppers []ReplyID // wait for the end of the tree
-	controls []control // wait for the answer of the process
-	asks     uint64    // how often it was asked for something
+	stoppers []ReplyID // clients that wait for the end of the process tree
+	controls []control // requests that the process has not answered
+	asks     uint64    // requests sent to the process
 	result   uint64    // the engine's number of the result
-	seq      uint64    // the engine's last number
+	seq      uint64    // the engine's number of its last fact
 	gens     [timers]int32
-	own      bool // Job was made in this step, and nobody was told of it
-	closed   bool // OutputClosed was heard
-	ended    bool // TreeEnded was heard
-	kept     bool // the journal holds what was told, or is not waited for
-	unsaved  bool // … the latter
+	own      bool // Job was copied in this step and not reported yet
+	closed   bool // OutputClosed has come
+	ended    bool // TreeEnded has come
+	kept     bool // the journal has the reported facts, or is not waited for
+	unsaved  bool // kept although the journal does not have them
 }
 
-// Rebuild is the machine of a job whose former actor died or whose tree was
-// restarted, as far as it was told. The facts that the engine replays enter it
-// as any others; what was told is not told again.
+// Rebuild returns the machine of a job after a crash of its actor or a restart of the node.
+// It takes the facts that the engine replays and reports none of them twice.
 func Rebuild(job *messages.Job, limits Limits) Command {
 	return Command{Job: job, Limits: limits}
 }
 
-// Step answers an event with the next state and what to do about it.
+// Step returns the next state and the effects of an event.
 func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 	c.own = false
 	switch e := event.(type) {
@@ -75,7 +73,7 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 	return c, nil
 }
 
-// placed arms what is left of the timers.
+// placed arms the timers with the time that is left of them.
 func (c Command) placed(now time.Time) (Command, []Effect) {
 	if c.Job.State == "" {
 		c.edit().State = messages.Queued
@@ -93,13 +91,13 @@ func (c Command) placed(now time.Time) (Command, []Effect) {
 	return c, todo
 }
 
-// tell says a fact of the record as it stands.
+// tell returns the effect that reports a fact with the current record.
 func (c *Command) tell(fact messages.CommandFact) Tell {
 	c.own = false
 	return Tell{Fact: fact, Job: c.Job}
 }
 
-// edit is the record for a change: what others may have stays as it is.
+// edit returns the record for changes. It copies a record that other actors may have.
 func (c *Command) edit() *messages.Job {
 	if !c.own {
 		job := *c.Job
@@ -108,7 +106,7 @@ func (c *Command) edit() *messages.Job {
 	return c.Job
 }
 
-// In is the machine of a job that is to begin in dir.
+// In returns the machine of a job that starts in dir.
 func (c Command) In(dir string) Command {
 	if dir != c.Job.Dir {
 		c.own = false
@@ -127,8 +125,7 @@ func (c *Command) disarm(t Timer) Effect {
 	return Disarm{t}
 }
 
-// granted starts the job. Its deadline runs from here, and not from the submission: a wait
-// in the queue is not the job's.
+// granted starts the job. Its deadline runs from here: time in the queue does not count.
 func (c Command) granted(now time.Time) (Command, []Effect) {
 	if c.Job.State != messages.Queued && c.Job.State != messages.Starting {
 		return c, nil
@@ -144,7 +141,7 @@ func (c Command) granted(now time.Time) (Command, []Effect) {
 	return c, todo
 }
 
-// started is heard once from the process and again at each adoption.
+// started takes a start. The engine repeats it at each adoption.
 func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 	j := c.edit()
 	j.PID, j.StartTime, j.Isolation = e.PID, e.StartTime, e.Isolation
@@ -153,7 +150,7 @@ func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 	if j.State == messages.Queued || j.State == messages.Starting {
 		j.State = messages.Running
 	}
-	if !first { // it may have been told to begin and not to go on in the background
+	if !first { // the former actor may have reported the start and not the promotion
 		if c.Limits.Background && !c.Job.Background && c.Job.State == messages.Running {
 			return c.promote(nil)
 		}
@@ -185,7 +182,7 @@ func (c Command) expired(e Expired) (Command, []Effect) {
 	return c, nil
 }
 
-// stop sets the cause once: whatever happens next, this is why it ended.
+// stop sets the cause, once, and stops the process tree.
 func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Effect) {
 	j := c.edit()
 	j.State, j.Cause = messages.Stopping, cause
@@ -194,13 +191,13 @@ func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Eff
 
 func (c Command) draining() (Command, []Effect) {
 	if c.Job.State == messages.Draining || c.Job.State == messages.Stopping {
-		return c, nil // a job that is being ended says so until it has
+		return c, nil // a stopping job stays Stopping until it ends
 	}
 	c.edit().State = messages.Draining
 	return c, []Effect{c.tell(messages.CommandDraining{})}
 }
 
-// failed ends a job of which no process exists.
+// failed ends a job that has no process.
 func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, e.Seq, true, true
 	j := c.edit()
@@ -212,7 +209,7 @@ func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 	return c.finish(messages.FailedToStart)
 }
 
-// lost ends a job whose result nobody can tell any more.
+// lost ends a job whose result cannot be known.
 func (c Command) lost(e messages.ProcessLost) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
 	j := c.edit()
@@ -220,12 +217,12 @@ func (c Command) lost(e messages.ProcessLost) (Command, []Effect) {
 	return c.finish(messages.Lost)
 }
 
-// exited takes the result. The engine says who ended the job: a job that went
-// by itself while a stop was on its way was not stopped.
+// exited takes the result. The cause is the engine's: a job that exits by itself before a
+// stop reaches it was not stopped.
 func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	j := c.edit()
 	c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
-	if e.Last > 0 { // what is said behind it is no news
+	if e.Last > 0 { // includes the end of the output and of the tree
 		c.closed, c.ended = true, true
 	}
 	j.Ended, j.Status, j.Settled, j.Shell = e.At, e.Status, true, e.Status.Shell()
@@ -242,13 +239,13 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	return c.finish(messages.Exited)
 }
 
-// again hears a result that was told before: it is replayed to the machine of an
-// actor that died, and still to be settled.
+// again takes a result that was reported before. The engine replays it after a crash, and
+// it still has to be settled.
 func (c Command) again(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.ProcessExited:
 		c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
-		if e.Last > 0 { // what is said behind it does not come here
+		if e.Last > 0 { // no separate OutputClosed and TreeEnded follow
 			c.closed, c.edit().OutputOpen = true, false
 			c.outputs(e.Sizes, e.Outputs)
 			return c.over(messages.TreeEnded{Seq: e.Last, Survivors: e.Survivors})
@@ -259,7 +256,7 @@ func (c Command) again(event any) (Command, []Effect) {
 			c, todo := c.answerStoppers(nil)
 			return c.retire(todo)
 		}
-	case messages.ProcessLost: // of a job with a result nobody settled, too
+	case messages.ProcessLost: // also of a job with a result that was not settled
 		c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
 		c, todo := c.answerStoppers(nil)
 		return c.retire(todo)
@@ -267,8 +264,8 @@ func (c Command) again(event any) (Command, []Effect) {
 	return c, nil
 }
 
-// forgotten is the end of what the engine does not know: a job without a result
-// is lost, one with a result is over.
+// forgotten ends a job that the engine does not know. Without a result it is lost; with one
+// it is retired.
 func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 	c.closed, c.ended = true, true
 	if c.Job.State.Ended() {
@@ -280,7 +277,7 @@ func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 	return c.finish(messages.Lost)
 }
 
-// finish sets the one outcome and answers whoever waited for the process.
+// finish sets the outcome, once, and answers the clients that wait for the process.
 func (c Command) finish(why messages.Outcome) (Command, []Effect) {
 	j := c.edit()
 	j.State, j.Outcome = messages.Finished, why
@@ -295,8 +292,8 @@ func (c Command) finish(why messages.Outcome) (Command, []Effect) {
 	return c.retire(todo)
 }
 
-// over hears that the output is closed or that the tree has ended.
-// A job that was told to be retired hears of it again when its actor died.
+// over takes the end of the output or of the tree. A retired job receives it again after a
+// crash of its actor.
 func (c Command) over(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.OutputClosed:
@@ -314,8 +311,8 @@ func (c Command) over(event any) (Command, []Effect) {
 	return c.retire(todo)
 }
 
-// answerStoppers tells those who asked for the end that it has come: the tree
-// has ended, or the engine has named who survived.
+// answerStoppers answers the clients of a stop when the tree has ended or the engine has
+// named the survivors.
 func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
 	stopped := c.Job.Cause.By != messages.ByNone
 	if !c.ended && !stopped {
@@ -328,8 +325,7 @@ func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
 	return c, todo
 }
 
-// outputs takes the byte counts into the streams the job has, and what else is known of
-// them: an end that is told says where the output is and what of it was not kept.
+// outputs sets the sizes of the job's streams, their files and how much was not kept.
 func (c *Command) outputs(sizes messages.Sizes, more []messages.OutputState) {
 	j := c.edit()
 	j.Output = slices.Clone(j.Output)

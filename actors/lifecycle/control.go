@@ -8,15 +8,14 @@ import (
 	"troupe/messages"
 )
 
-// control is a request that the process answers.
+// control is a request that waits for the answer of the process.
 type control struct {
-	nth  uint64
-	to   ReplyID
-	look bool // it asks whether the job waits for input
+	nth        uint64  // its number, see Do
+	to         ReplyID // 0: no client
+	inputCheck bool    // it is a CheckInput
 }
 
-// asked answers a control request in every phase, once: now, or when the
-// process has answered.
+// asked answers a control request once: now, or after the answer of the process.
 func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 	switch r := e.Request.(type) {
 	case messages.StopCommand:
@@ -38,16 +37,18 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 	if len(c.controls) >= messages.MaxWaiting {
 		return c, []Effect{refuse(e.By, &messages.Error{
 			Code: messages.Busy, Reason: "waiting",
-			Message: fmt.Sprintf("%d requests wait for an answer of job %s, which is all it may have", len(c.controls), c.Job.ID),
-			Hint:    "ask again when it has taken its input",
+			Message: fmt.Sprintf("job %s: limit of %d unanswered requests reached", c.Job.ID, messages.MaxWaiting),
+			Hint:    "retry when the job has read its input",
 		})}
 	}
-	if _, pace := e.Request.(messages.PauseOutput); pace { // it holds at once; a keeper of an older build answers behind input that a held job does not take
+	// A pause takes effect at once. A keeper of an older build answers it after the input
+	// before it, which a paused job does not read.
+	if _, pause := e.Request.(messages.PauseOutput); pause {
 		c, do := c.ask(control{}, e.Request)
 		return c, []Effect{do, Reply{e.By, messages.Acknowledged{}}}
 	}
-	_, look := e.Request.(messages.CheckInput)
-	c, do := c.ask(control{to: e.By, look: look}, e.Request)
+	_, check := e.Request.(messages.CheckInput)
+	c, do := c.ask(control{to: e.By, inputCheck: check}, e.Request)
 	was := c.Job.Terminal
 	if r, is := e.Request.(messages.ResizeTerminal); is && was != (messages.Terminal{}) && was != r.Size && r.Size.Rows > 0 && r.Size.Cols > 0 {
 		c.edit().Terminal = r.Size
@@ -56,7 +57,7 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 	return c, []Effect{do}
 }
 
-// ask asks the process, and has whoever waits for the answer wait.
+// ask sends a request to the process and keeps it until the answer.
 func (c Command) ask(by control, request any) (Command, Do) {
 	c.asks++
 	by.nth = c.asks
@@ -75,11 +76,11 @@ func (c Command) askedToStop(now time.Time, by ReplyID, r messages.StopCommand) 
 			Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors, Already: true,
 		}}}
 	}
-	if len(c.stoppers) >= messages.MaxWaiting { // its grace may get shorter all the same
+	if len(c.stoppers) >= messages.MaxWaiting { // its shorter grace counts nevertheless
 		return c, []Effect{Stop{cause, grace}, refuse(by, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "waiting",
-			Message: fmt.Sprintf("%d callers wait for the end of job %s, which is all it may have", len(c.stoppers), c.Job.ID),
-			Hint:    "it is being stopped; look at its record",
+			Message: fmt.Sprintf("job %s: limit of %d clients that wait for its end reached", c.Job.ID, messages.MaxWaiting),
+			Hint:    "the job is being stopped; read its record",
 		})}
 	}
 	if by != 0 {
@@ -97,33 +98,33 @@ func (c Command) askedToStop(now time.Time, by ReplyID, r messages.StopCommand) 
 	case messages.Starting, messages.Running:
 		return c.stop(cause, grace)
 	}
-	if c.Job.State == messages.Finished && c.ended { // only its output is still open elsewhere
+	if c.Job.State == messages.Finished && c.ended { // an escapee holds its output open
 		return c.answerStoppers(nil)
 	}
-	return c, []Effect{Stop{cause, grace}} // a shorter grace may follow; the first cause stays
+	return c, []Effect{Stop{cause, grace}} // may shorten the grace; the first cause stays
 }
 
-// askedToPromote lets a client go; the process does not notice. That the job is to stay
-// is told, too, if it was in the background before.
+// askedToPromote moves the job to the background. A new flag Kept of a background job is
+// reported as a change.
 func (c Command) askedToPromote(by ReplyID, r messages.PromoteCommand) (Command, []Effect) {
 	if c.Job.State.Ended() {
 		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
 	}
 	var todo []Effect
-	news := r.Keep && !c.Job.HasFlag(messages.FlagKept)
-	if news {
+	newlyKept := r.Keep && !c.Job.HasFlag(messages.FlagKept)
+	if newlyKept {
 		c.edit().Flags = union(c.Job.Flags, []messages.Flag{messages.FlagKept})
 	}
 	switch {
 	case !c.Job.Background:
 		c, todo = c.promote(nil)
-	case news:
+	case newlyKept:
 		todo = []Effect{c.tell(messages.CommandChanged{})}
 	}
 	return c, append(todo, Reply{by, messages.CommandPromoted{Job: *c.Job}})
 }
 
-// askedForDeadline moves the deadline here and in the engine, which insures it.
+// askedForDeadline moves the deadline here and in the engine, which enforces it as well.
 func (c Command) askedForDeadline(now time.Time, by ReplyID, r messages.ChangeDeadline) (Command, []Effect) {
 	switch {
 	case c.Job.State.Ended():
@@ -136,7 +137,7 @@ func (c Command) askedForDeadline(now time.Time, by ReplyID, r messages.ChangeDe
 	if err := checkDeadline(now, c, r); err != nil {
 		return c, []Effect{refuse(by, err)}
 	}
-	if c.Job.State == messages.Queued { // its deadline runs when it leaves the queue
+	if c.Job.State == messages.Queued { // its deadline starts when it leaves the queue
 		c.Limits.Timeout = after(r, c.Limits.Timeout)
 		c.edit().Timeout = c.Limits.Timeout
 		return c, []Effect{c.tell(messages.CommandChanged{}), Reply{by, messages.Acknowledged{}}}
@@ -153,7 +154,7 @@ func (c Command) askedForDeadline(now time.Time, by ReplyID, r messages.ChangeDe
 		timer = c.arm(Deadline, left)
 	}
 	c.Limits.Timeout = c.Job.Timeout
-	c, do := c.ask(control{}, messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}) // the engine's answer is nobody's
+	c, do := c.ask(control{}, messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}) // no client waits for its answer
 	return c, []Effect{
 		timer,
 		do,
@@ -162,7 +163,7 @@ func (c Command) askedForDeadline(now time.Time, by ReplyID, r messages.ChangeDe
 	}
 }
 
-// begun is when the job left the queue, as far as it is known.
+// begun returns the start of the job, or now if it has not started.
 func (c Command) begun(now time.Time) time.Time {
 	if c.Job.Started.IsZero() {
 		return now
@@ -193,7 +194,7 @@ func checkDeadline(now time.Time, c Command, r messages.ChangeDeadline) *message
 	return nil
 }
 
-// after is the time to the new deadline when left remains of the old one.
+// after returns the time to the new deadline. left is what remains of the old one.
 func after(r messages.ChangeDeadline, left time.Duration) time.Duration {
 	switch {
 	case r.None:
@@ -204,13 +205,13 @@ func after(r messages.ChangeDeadline, left time.Duration) time.Duration {
 	return r.After
 }
 
-// answered passes the process's answer to the client that asked; one without a number
-// is of the first.
+// answered passes the answer of the process to its client. An answer without a number
+// belongs to the oldest request.
 func (c Command) answered(fact messages.ControlAnswer) (Command, []Effect) {
 	nth := fact.Answers()
 	i := slices.IndexFunc(c.controls, func(w control) bool { return nth == 0 || w.nth == nth })
 	if i < 0 {
-		return c, nil // asked by a former actor: its clients were told
+		return c, nil // a request of a former actor, whose clients have got an error
 	}
 	by := c.controls[i]
 	c.controls = slices.Delete(slices.Clone(c.controls), i, i+1)
@@ -223,13 +224,13 @@ func (c Command) answered(fact messages.ControlAnswer) (Command, []Effect) {
 	case messages.ControlRefused:
 		return c, []Effect{Reply{by.to, messages.CommandRejected{Err: f.Err}}}
 	}
-	if by.look {
+	if by.inputCheck {
 		return c, []Effect{Reply{by.to, messages.InputChecked{Waiting: c.Job.WaitingForInput, Secret: c.Job.WaitingForSecret}}}
 	}
 	return c, []Effect{Reply{by.to, messages.Acknowledged{}}}
 }
 
-// noticed takes what a user should see in the record.
+// noticed records that the job waits for input, blocks on its log, or was flagged.
 func (c Command) noticed(fact any) (Command, []Effect) {
 	was := c.Job
 	j := c.edit()
@@ -246,12 +247,12 @@ func (c Command) noticed(fact any) (Command, []Effect) {
 	}
 	same := len(j.Flags) == len(was.Flags) && j.WaitingForInput == was.WaitingForInput && j.WaitingForSecret == was.WaitingForSecret
 	if same || j.State.Ended() {
-		return c, nil // behind the outcome only the retirement is told, which carries it
+		return c, nil // after the outcome only the retirement follows, which carries the record
 	}
 	return c, []Effect{c.tell(messages.CommandChanged{})}
 }
 
-// Abandon answers everyone who still waits: the actor goes, the job stays.
+// Abandon refuses all waiting requests: the actor stops, the job goes on.
 func (c Command) Abandon(err *messages.Error) []Effect {
 	var todo []Effect
 	for _, t := range c.stoppers {
@@ -269,7 +270,7 @@ func refuse(to ReplyID, err *messages.Error) Effect {
 	return Reply{to, messages.CommandRejected{Err: *err}}
 }
 
-// JobFinished refuses what can be asked only of a job that has not.
+// JobFinished returns the error of a request that needs an unfinished job.
 func JobFinished(id messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", id),

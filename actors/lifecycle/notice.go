@@ -6,17 +6,15 @@ import (
 	"troupe/messages"
 )
 
-// Notice is the telling of one job's end to one command or URL, as it decides
-// whether to try again.
+// Notice is the delivery of one job's end to one command or URL. It decides about retries.
 type Notice struct {
 	Ended time.Time // of the job
-	Tries int       // that have failed
+	Tries int       // failed tries
 }
 
-// How a notice is tried again: soon, since most receivers are away for a moment; less
-// and less often, since the others are away for hours; and not for ever. The age
-// counts from the end of the job, so that behind a receiver that is dead for good
-// each of a thousand notices is tried once more, and not a day longer.
+// Limits for retries of a notice. The first ones are quick: most receivers are away for a
+// moment. The age counts from the end of the job, so that a receiver that never returns
+// costs each notice one more try and not another day.
 const (
 	NoticeFirst = time.Second
 	NoticeMost  = 15 * time.Minute
@@ -24,12 +22,12 @@ const (
 	NoticeAge   = 24 * time.Hour
 )
 
-// Failed decides what follows a try that failed: another after a while, or none.
-// chance, from 0 to 1, spreads those who wait for one receiver.
+// Failed decides after a failed try whether and when to try again. chance, from 0 to 1,
+// spreads the notices that wait for one receiver.
 func (n Notice) Failed(d messages.Delivered, now time.Time, chance float64) (next Notice, wait time.Duration, again bool) {
 	n.Tries++
 	wait = NoticeMost
-	if shift := n.Tries - 1; shift < 10 { // 2^10 s is more than the most
+	if shift := n.Tries - 1; shift < 10 { // 2^10 s is more than NoticeMost
 		wait = min(NoticeFirst<<shift, NoticeMost)
 	}
 	wait = wait/2 + time.Duration(chance*float64(wait/2))

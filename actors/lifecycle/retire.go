@@ -2,11 +2,11 @@ package lifecycle
 
 import "troupe/messages"
 
-// How a command is let go when its job is over: it tells its last word, the journal takes
-// it, and the engine may forget.
+// A job ends in three steps: its command reports the last fact, the journal records it, and
+// the engine forgets the job.
 
-// retire tells the last word about a job when nothing of it is left. Once that
-// is told, what the journal holds can be settled.
+// retire reports the last fact of a job whose process tree and output have ended. It settles
+// a job that is retired already.
 func (c Command) retire(todo []Effect) (Command, []Effect) {
 	switch {
 	case !c.closed || !c.ended:
@@ -18,7 +18,7 @@ func (c Command) retire(todo []Effect) (Command, []Effect) {
 	}
 	c.kept = false
 	for i, effect := range todo {
-		if tell, is := effect.(Tell); is { // it is the end, which nobody has heard yet
+		if tell, is := effect.(Tell); is { // the end, not sent yet: one report for both
 			tell.Job.State, tell.Last = messages.Retired, true
 			c.Job, todo[i] = tell.Job, tell
 			return c, todo
@@ -28,10 +28,9 @@ func (c Command) retire(todo []Effect) (Command, []Effect) {
 	return c, append(todo, c.tell(messages.CommandRetired{}))
 }
 
-// settle lets the engine forget what the journal holds, and the actor go when
-// all is said and heard: not before a rebuilt machine has heard the end again,
-// since what it does not settle is kept for ever. What the journal does not have the
-// engine keeps for the next node.
+// settle lets the engine forget the recorded facts. It retires the actor when output and
+// tree have ended, so that a rebuilt machine settles the replayed end, too. Facts that are
+// not recorded stay with the engine for the next node.
 func (c Command) settle(todo []Effect) (Command, []Effect) {
 	switch {
 	case !c.kept:
@@ -51,9 +50,8 @@ func (c Command) settle(todo []Effect) (Command, []Effect) {
 	return c, append(todo, Settle{c.seq}, Retire{})
 }
 
-// recorded lets the engine forget, and the actor go when all is said: not
-// before the node answers for the job itself, which it does from its last word
-// on, since who asks in between would meet nobody.
+// recorded takes a confirmation of the journal. A retired job waits for that of its last
+// fact: from then on the supervisor answers for the job, so that no request is lost.
 func (c Command) recorded(e Recorded) (Command, []Effect) {
 	if !c.Job.State.Ended() || c.Job.State == messages.Retired && !e.Retired {
 		return c, nil

@@ -8,16 +8,16 @@ import (
 	"troupe/messages"
 )
 
-// Session is what a session decides: which of its jobs may run. Parallel jobs
-// run at a time (1: serial), Queue more may wait; a job that could run asks the
-// node for its turn, so that no session can starve another scope.
+// Session decides which jobs of a session may run. Parallel jobs run at a time (1: serial),
+// Queue more may wait. A job that could run asks the node for a start slot, so that no
+// session can starve another scope.
 type Session struct {
 	Parallel int
 	Queue    int
 	Closing  bool
 
 	waiting []messages.JobID         // in order
-	active  map[messages.JobID]stage // asked for a turn, or running
+	active  map[messages.JobID]stage // asked for a slot, or running
 }
 
 type stage uint8
@@ -29,25 +29,24 @@ const (
 
 // Events of a session.
 type (
-	// Enqueued says that a job was placed, with its turn or without.
+	// Enqueued says that a new job was placed.
 	Enqueued struct {
 		Job  messages.JobID
-		Turn bool
+		Turn bool // it has a start slot
 	}
-	// Moved says that a job that waits, or has its turn, was placed anew: by hand-over,
-	// or because an actor died. It is not refused for want of room.
+	// Moved says that an unstarted job was placed again, by a hand-over or after a crash. The
+	// queue limit does not refuse it.
 	Moved struct {
 		Job  messages.JobID
-		Turn bool
+		Turn bool // it has a start slot
 	}
-	// SlotGranted says that the node lets the job start.
+	// SlotGranted says that the job has a start slot.
 	SlotGranted struct{ Job messages.JobID }
-	// Taken says that a running job came from elsewhere: by hand-over or after
-	// a restart.
+	// Taken says that a running job was placed, by a hand-over or after a restart.
 	Taken struct{ Job messages.JobID }
 	// Gone says that a job ended, or was handed over.
 	Gone struct{ Job messages.JobID }
-	// Closed says that the session takes no more jobs.
+	// Closed says that the session takes no new jobs.
 	Closed struct{}
 )
 
@@ -58,11 +57,11 @@ type SessionEffect interface{ sessionEffect() }
 
 // The effects of a session.
 type (
-	// RequestSlot asks the node for a turn to start the job.
+	// RequestSlot asks the node for a start slot for the job.
 	RequestSlot struct{ Job messages.JobID }
 	// Begin lets the job's command start.
 	Begin struct{ Job messages.JobID }
-	// ReturnSlot gives a turn back that nobody needs any more.
+	// ReturnSlot returns a slot that the job does not need.
 	ReturnSlot struct{ Job messages.JobID }
 	// RefuseJob refuses a job that cannot be placed.
 	RefuseJob struct {
@@ -76,22 +75,22 @@ func (Begin) sessionEffect()       {}
 func (ReturnSlot) sessionEffect()  {}
 func (RefuseJob) sessionEffect()   {}
 
-// NewSession is an open session without jobs.
+// NewSession returns an open session without jobs.
 func NewSession(parallel, queue int) Session {
 	return Session{Parallel: max(parallel, 1), Queue: queue, active: map[messages.JobID]stage{}}
 }
 
-// Waits says whether a job is in the queue.
+// Waits reports whether a job is in the queue.
 func (s *Session) Waits(job messages.JobID) bool { return slices.Contains(s.waiting, job) }
 
-// Step answers an event. The session is changed in place: it is its actor's
-// alone and holds a map.
+// Step returns the effects of an event. It changes the session in place: a copy would share
+// the map.
 func (s *Session) Step(event any) []SessionEffect {
 	switch e := event.(type) {
 	case Enqueued:
 		return s.useTurn(e.Job, e.Turn, s.enqueue(e.Job, s.Queue))
 	case Moved:
-		if e.Turn && s.Closing { // it may have begun: it is stopped, not refused
+		if e.Turn && s.Closing { // it may have started, so it is stopped, not refused
 			s.active[e.Job] = running
 			return []SessionEffect{Begin{e.Job}}
 		}
@@ -114,8 +113,8 @@ func (s *Session) Step(event any) []SessionEffect {
 	return nil
 }
 
-// useTurn begins a job that would ask for the turn it has, or gives that back. One
-// that is refused has given it back by that.
+// useTurn starts a job that has a slot and would request one. It returns the slot of a job
+// that has to wait; a refusal returns it by itself.
 func (s *Session) useTurn(job messages.JobID, turn bool, todo []SessionEffect) []SessionEffect {
 	if !turn {
 		return todo
@@ -135,7 +134,7 @@ func (s *Session) useTurn(job messages.JobID, turn bool, todo []SessionEffect) [
 
 func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {
 	if st, again := s.active[job]; again && st == asking {
-		return []SessionEffect{RequestSlot{job}} // its turn may have been forgotten with an actor on the way
+		return []SessionEffect{RequestSlot{job}} // a crash above may have lost the first request
 	}
 	if _, again := s.active[job]; again || slices.Contains(s.waiting, job) {
 		return nil
@@ -148,7 +147,7 @@ func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {
 	case len(s.active) >= s.Parallel && len(s.waiting) >= room:
 		return []SessionEffect{RefuseJob{job, messages.Error{
 			Code:    messages.QueueFull,
-			Message: fmt.Sprintf("the session runs %d jobs and %d more are waiting, which is all it takes", len(s.active), len(s.waiting)),
+			Message: fmt.Sprintf("limit of the session reached: %d jobs run, %d are queued", len(s.active), len(s.waiting)),
 			Hint:    "wait for one of them to end, or use another session",
 		}}}
 	}
@@ -156,7 +155,7 @@ func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {
 	return s.fill(nil)
 }
 
-// fill asks for turns for as many waiting jobs as there is room.
+// fill requests slots for the oldest waiting jobs, up to Parallel active ones.
 func (s *Session) fill(todo []SessionEffect) []SessionEffect {
 	for len(s.waiting) > 0 && len(s.active) < s.Parallel {
 		job := s.waiting[0]

@@ -6,33 +6,32 @@ import (
 	"troupe/messages"
 )
 
-// Terminal decides who answers what programs ask the terminal of a job, so that each
-// question has one answer: a client whose own terminal shows the job, or, where there
-// is none, troupe (docs/decisions/024). Its one number is Answered: every question
-// before that byte has had its answer, or will never have one.
+// Terminal decides whether troupe answers the terminal queries of a job. Each query gets one
+// reply: from the client whose terminal shows the job, else from troupe
+// (docs/decisions/024). Queries before the byte Answered are answered or never will be.
 type Terminal struct {
 	Answered int64
 	Holder   string // the client that answers; "": troupe
 
-	size    int64 // of the output, as far as it is known
-	gen     int   // of the look that counts
-	open    bool  // there is an output
-	looking bool
-	resting bool
+	size     int64 // known bytes of the output
+	gen      int   // of the latest scan
+	open     bool  // there is an output
+	scanning bool
+	delayed  bool // a DelayScan runs
 }
 
-// Events of a terminal beside TakeTerminal, LeaveTerminal and OutputGrew.
+// Events of a terminal besides ClaimTerminal, ReleaseTerminal and OutputGrew.
 type (
 	// Opened says that there is an output.
 	Opened struct{}
-	// QueriesScanned is what came of a Look: Data answers all that was asked up to Through, of
-	// Bytes that there were.
+	// QueriesScanned is the result of a scan: Data answers all queries up to Through. The
+	// output had Bytes bytes.
 	QueriesScanned struct {
 		Gen            int
 		Data           []byte
 		Through, Bytes int64
 	}
-	// ScanDue says that a Rest is over.
+	// ScanDue says that a DelayScan has elapsed.
 	ScanDue struct{}
 )
 
@@ -43,43 +42,41 @@ type TerminalEffect interface{ terminalEffect() }
 
 // The effects of a terminal.
 type (
-	// Listen asks for OutputGrew when the output is larger than From.
+	// Listen requests one OutputGrew when the output is larger than From.
 	Listen struct{ From int64 }
-	// ScanQueries asks for Looked at what was asked behind the byte After.
+	// ScanQueries requests QueriesScanned for the output from the byte After.
 	ScanQueries struct {
 		Gen   int
 		After int64
 	}
-	// Answer keeps in a safe place that all up to Through is answered, and then gives
-	// Data to the job: one that dies in between leaves a question without an answer,
-	// and none with two. Data may be empty.
+	// Answer saves that all queries up to Through are answered and then writes Data to the
+	// job. A crash in between leaves a query without a reply, never with two. Data may be
+	// empty.
 	Answer struct {
 		Data    []byte
 		Through int64
 	}
-	// DelayScan asks for Rested after a moment: a job that writes without end is not looked at
-	// without end.
+	// DelayScan requests ScanDue after After. It bounds the scans of a job that writes
+	// continuously.
 	DelayScan struct{ After time.Duration }
 )
 
-// How long a terminal is not looked at behind a look. It is what an answer may be late by,
-// where a job goes on writing before it has it.
+// Delays between two scans. A reply may be late by them if the job writes on before it.
 const (
-	answerRest = 20 * time.Millisecond
-	// floodRest is that of a job that has written more than flood since it was looked at
-	// last: it does not wait for answers. To look at all it writes, with a screen for what
-	// happens to be a question in it, took a third of a processor from it; a look sees no
-	// more than flood of it, either (screen.maxAsking).
-	floodRest = 250 * time.Millisecond
-	flood     = 64 << 10
+	scanDelay = 20 * time.Millisecond
+	// floodDelay is for a job that has written more than flood since the last scan: it does
+	// not wait for replies. Frequent scans took a third of a processor from such a job. One
+	// scan reads at most flood bytes (backends/screen).
+	floodDelay = 250 * time.Millisecond
+	flood      = 64 << 10 // bytes
 )
 
-// rest is how long it is behind a look at n new bytes.
-func rest(n int64) DelayScan {
+// delayAfter returns the delay after a scan of n new bytes.
+func delayAfter(n int64) DelayScan {
 	if n > flood {
-		return DelayScan{After: floodRest}
+		return DelayScan{After: floodDelay}
 	}
-	return DelayScan{After: answerRest}
+	return DelayScan{After: scanDelay}
 }
 
 func (Listen) terminalEffect()      {}
@@ -87,7 +84,7 @@ func (ScanQueries) terminalEffect() {}
 func (Answer) terminalEffect()      {}
 func (DelayScan) terminalEffect()   {}
 
-// Step answers an event with the next state and what to do about it.
+// Step returns the next state and the effects of an event.
 func (t Terminal) Step(event any) (Terminal, []TerminalEffect) {
 	switch e := event.(type) {
 	case Opened:
@@ -97,40 +94,40 @@ func (t Terminal) Step(event any) (Terminal, []TerminalEffect) {
 		t.size = max(t.size, e.Size)
 		return t.next()
 	case QueriesScanned:
-		return t.looked(e)
+		return t.scanned(e)
 	case ScanDue:
-		t.resting = false
+		t.delayed = false
 		return t.next()
 	case messages.ClaimTerminal:
-		t.Holder, t.looking = e.By, false
-		t.gen++ // what is looked at now, its terminal answers
+		t.Holder, t.scanning = e.By, false
+		t.gen++ // the client answers what a running scan finds
 	case messages.ReleaseTerminal:
-		return t.left(e)
+		return t.released(e)
 	}
 	return t, nil
 }
 
-// next looks at what there is, or waits for more.
+// next scans new output, or waits for more.
 func (t Terminal) next() (Terminal, []TerminalEffect) {
 	switch {
-	case !t.open || t.Holder != "" || t.looking || t.resting:
+	case !t.open || t.Holder != "" || t.scanning || t.delayed:
 		return t, nil
 	case t.size > t.Answered:
-		t.looking = true
+		t.scanning = true
 		t.gen++
 		return t, []TerminalEffect{ScanQueries{Gen: t.gen, After: t.Answered}}
 	}
 	return t, []TerminalEffect{Listen{From: t.Answered}}
 }
 
-func (t Terminal) looked(e QueriesScanned) (Terminal, []TerminalEffect) {
-	if e.Gen != t.gen || !t.looking {
+func (t Terminal) scanned(e QueriesScanned) (Terminal, []TerminalEffect) {
+	if e.Gen != t.gen || !t.scanning {
 		return t, nil
 	}
-	t.looking, t.resting = false, true
+	t.scanning, t.delayed = false, true
 	t.size = max(t.size, e.Bytes)
-	then := rest(t.size - t.Answered)
-	if e.Through <= t.Answered { // it cannot be looked at: what is there is passed over
+	then := delayAfter(t.size - t.Answered)
+	if e.Through <= t.Answered { // the scan failed: skip this output
 		t.Answered = t.size
 		return t, []TerminalEffect{then}
 	}
@@ -141,8 +138,8 @@ func (t Terminal) looked(e QueriesScanned) (Terminal, []TerminalEffect) {
 	return t, []TerminalEffect{Answer{Data: e.Data, Through: t.Answered}, then}
 }
 
-// left goes on behind what the client's terminal was shown.
-func (t Terminal) left(e messages.ReleaseTerminal) (Terminal, []TerminalEffect) {
+// released continues after the output that the client's terminal has shown.
+func (t Terminal) released(e messages.ReleaseTerminal) (Terminal, []TerminalEffect) {
 	if t.Holder == "" || e.By != t.Holder {
 		return t, nil
 	}

@@ -6,9 +6,8 @@ import (
 	"troupe/messages"
 )
 
-// Wait is the state of one blocking wait. It answers once: when its condition
-// is met by any or all of the jobs, when it can no longer be, or when its time
-// is up.
+// Wait is the state of one blocking wait. It ends once: when any or all of its jobs meet the
+// condition, when they no longer can, or after its timeout.
 type Wait struct {
 	Ask messages.WaitJobs
 
@@ -18,31 +17,31 @@ type Wait struct {
 	done     bool
 }
 
-// Events of a watch.
+// Events of a wait.
 type (
-	// Changed says how a job stands.
+	// Changed is the new record of a job.
 	Changed struct{ Job messages.Job }
 	// Met says that a job met the condition.
 	Met struct{ Job messages.JobID }
-	// InputWaiting says that a job waits for input, as its command knows behind all that it was
-	// given so far, and whether for a secret.
+	// InputWaiting says that a job waits for input after it has read all that it was sent.
+	// Secret says that the input is a secret.
 	InputWaiting struct {
 		Job    messages.JobID
 		Secret bool
 	}
-	// Impossible says that a job can no longer meet it: its output is closed, it
-	// has finished, it is gone.
+	// Impossible says that a job can no longer meet the condition: it has ended, or its output
+	// is closed.
 	Impossible struct{ Job messages.JobID }
-	// TimeUp says that the wait has lasted long enough.
+	// TimeUp says that the timeout of the wait has elapsed.
 	TimeUp struct{}
 )
 
-// NewWait waits for jobs as they stand.
+// NewWait returns a wait for jobs with the given records.
 func NewWait(ask messages.WaitJobs, jobs []messages.Job) Wait {
 	return Wait{Ask: ask, jobs: slices.Clone(jobs)}
 }
 
-// Begin looks at the jobs as they stand: a wait may be over at once.
+// Begin checks the records of the jobs. The wait may end at once.
 func (w Wait) Begin() (Wait, *messages.WaitEnded) {
 	for _, j := range w.jobs {
 		w = w.look(j)
@@ -50,7 +49,7 @@ func (w Wait) Begin() (Wait, *messages.WaitEnded) {
 	return w.judge()
 }
 
-// Step answers an event with the next state and, once, the end of the wait.
+// Step returns the next state and, once, the end of the wait.
 func (w Wait) Step(event any) (Wait, *messages.WaitEnded) {
 	if w.done {
 		return w, nil
@@ -65,7 +64,7 @@ func (w Wait) Step(event any) (Wait, *messages.WaitEnded) {
 		}
 		w = w.look(e.Job)
 	case InputWaiting:
-		w = w.seen(e)
+		w = w.waitsForInput(e)
 	case Met:
 		w.met = add(w.met, e.Job)
 	case Impossible:
@@ -76,9 +75,9 @@ func (w Wait) Step(event any) (Wait, *messages.WaitEnded) {
 	return w.judge()
 }
 
-// seen meets a wait for input if the record agrees, which tells all else of the job: it
-// will, and then the job is looked at again.
-func (w Wait) seen(e InputWaiting) Wait {
+// waitsForInput meets a wait for input if the record says the same. A record that is older
+// changes soon, and then the job is checked again.
+func (w Wait) waitsForInput(e InputWaiting) Wait {
 	for i, j := range w.jobs {
 		if j.ID == e.Job && j.WaitingForInput {
 			w.jobs = slices.Clone(w.jobs)
@@ -89,7 +88,7 @@ func (w Wait) seen(e InputWaiting) Wait {
 	return w
 }
 
-// look draws from a job's record what it says about the condition.
+// look checks the record of a job against the condition.
 func (w Wait) look(j messages.Job) Wait {
 	switch w.Ask.Condition.Kind {
 	case messages.UntilExit, "":
@@ -102,12 +101,12 @@ func (w Wait) look(j messages.Job) Wait {
 		} else if j.State.Ended() {
 			w.hopeless = add(w.hopeless, j.ID)
 		}
-	case messages.UntilInput, messages.UntilPort: // met by what is seen of the job
+	case messages.UntilInput, messages.UntilPort: // met by a probe of the job
 		if j.State.Ended() {
 			w.hopeless = add(w.hopeless, j.ID)
 		}
 	case messages.UntilPattern, messages.UntilQuiet:
-		// decided by the output: its reader says Met or Hopeless
+		// the probe of the output sends Met or Impossible
 	}
 	return w
 }
