@@ -299,7 +299,7 @@ func (c *command) askSink(ctx actor.Context) {
 func (c *command) requestStop(ctx actor.Context) {
 	c.finishing = true
 	if c.sink != nil {
-		ctx.Request(c.sink, flushSink{unborn: !c.hasLogs})
+		ctx.Request(c.sink, flushSink{notStarted: !c.hasLogs})
 		return
 	}
 	ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
@@ -324,7 +324,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 			ctx.Send(ctx.Sender(), c.outputs())
 		}
 		if c.finishing && c.sink != nil {
-			ctx.Request(c.sink, flushSink{unborn: !c.hasLogs})
+			ctx.Request(c.sink, flushSink{notStarted: !c.hasLogs})
 		}
 	case flushed:
 		ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})

@@ -24,13 +24,13 @@ type inputProbe struct {
 }
 
 const (
-	// eyeSpan is for how long a job is looked at when it was asked once.
-	eyeSpan = 5 * time.Second
-	// eyePause is how long an eye waits between two questions.
-	eyePause = 2 * time.Second
-	// eyePatience is how long it waits for an answer, which may be held back behind
+	// inputProbeSpan is for how long a job is looked at when it was asked once.
+	inputProbeSpan = 5 * time.Second
+	// inputProbePause is how long an eye waits between two questions.
+	inputProbePause = 2 * time.Second
+	// inputProbeTimeout is how long it waits for an answer, which may be held back behind
 	// input that the job does not take.
-	eyePatience = 30 * time.Second
+	inputProbeTimeout = 30 * time.Second
 )
 
 // inputProbeTick has an eye ask again.
@@ -45,7 +45,7 @@ type inputProbeUpdate struct {
 	waiting bool
 }
 
-func eyeProps(d *Deps, job messages.JobID) *actor.Props {
+func inputProbeProps(d *Deps, job messages.JobID) *actor.Props {
 	return d.apart(func() actor.Actor { return &inputProbe{deps: d, job: job} })
 }
 
@@ -74,8 +74,8 @@ func (e *inputProbe) Receive(ctx actor.Context) {
 }
 
 func (e *inputProbe) ask(ctx actor.Context) {
-	e.arm(ctx, eyePatience)
-	ctx.Request(ctx.Parent(), messages.CheckInput{Job: e.job, For: eyeSpan})
+	e.arm(ctx, inputProbeTimeout)
+	ctx.Request(ctx.Parent(), messages.CheckInput{Job: e.job, For: inputProbeSpan})
 }
 
 func (e *inputProbe) arm(ctx actor.Context, after time.Duration) {
@@ -88,7 +88,7 @@ func (e *inputProbe) arm(ctx actor.Context, after time.Duration) {
 // for longer.
 func (e *inputProbe) seen(ctx actor.Context, s messages.InputChecked) {
 	e.early = false
-	e.arm(ctx, eyePause)
+	e.arm(ctx, inputProbePause)
 	if s.Waiting {
 		ctx.Send(ctx.Parent(), lifecycle.InputWaiting{Job: e.job, Secret: s.Secret})
 	}
@@ -106,7 +106,7 @@ func (e *inputProbe) refused(ctx actor.Context, err messages.Error) {
 		ctx.Send(ctx.Parent(), outputProbeFailed{job: e.job, err: err})
 	default:
 		e.early = true
-		e.arm(ctx, eyePause)
+		e.arm(ctx, inputProbePause)
 	}
 }
 

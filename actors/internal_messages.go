@@ -249,7 +249,7 @@ type (
 	// flushSink asks a sink to answer all who wait for output.
 	flushSink struct {
 		noDeadLetter
-		unborn bool // the job leaves before it has begun, so no logs come
+		notStarted bool // the job leaves before it has begun, so no logs come
 	}
 	flushed struct{ noDeadLetter }
 )

@@ -31,22 +31,22 @@ type commandNotifier struct {
 	never  []messages.JobID // those for this notice that ended before they began
 }
 
-// errandTime is how long a command may take that is told of an end: the next notice
+// noticeTimeout is how long a command may take that is told of an end: the next notice
 // for it waits that long.
-const errandTime = time.Minute
+const noticeTimeout = time.Minute
 
-// errandPatience is how long nothing may be heard before it is asked again: what was
+// noticePatience is how long nothing may be heard before it is asked again: what was
 // on its way may have been lost with an actor.
-const errandPatience = errandTime / 2
+const noticePatience = noticeTimeout / 2
 
-// errandPiece is how much input is written at a time, so that little waits for a
+// inputChunk is how much input is written at a time, so that little waits for a
 // command that does not read.
-const errandPiece = messages.MaxInput / 4
+const inputChunk = messages.MaxInput / 4
 
-// errandPrincipal owns the keys of notices.
-const errandPrincipal messages.Principal = "troupe:notice"
+// noticePrincipal owns the keys of notices.
+const noticePrincipal messages.Principal = "troupe:notice"
 
-func newErrand(d *Deps, to string) actor.Actor {
+func newCommandNotifier(d *Deps, to string) actor.Actor {
 	return &commandNotifier{deps: d, notice: notice{to: to}}
 }
 
@@ -112,7 +112,7 @@ func (e *commandNotifier) begin(ctx actor.Context) {
 func (e *commandNotifier) run(ctx actor.Context) {
 	d, gen := e.notice.current, e.notice.next()
 	e.job = ""
-	e.notice.wait(ctx, errandPatience, gen)
+	e.notice.wait(ctx, noticePatience, gen)
 	key, dir := d.ID()+" "+d.To, d.Job.Dir
 	if e.lost {
 		key, dir = key+" elsewhere", ""
@@ -121,9 +121,9 @@ func (e *commandNotifier) run(ctx actor.Context) {
 		key = fmt.Sprintf("%s afresh %d", key, n)
 	}
 	ctx.Request(ctx.Parent(), messages.RunCommand{
-		Key: key, Principal: errandPrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
+		Key: key, Principal: noticePrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
 		Description: fmt.Sprintf("is told of the end of job %s", d.Job.ID),
-		Stdin:       messages.StdinPipe, Background: true, Timeout: errandTime, OnExit: messages.KillChildren,
+		Stdin:       messages.StdinPipe, Background: true, Timeout: noticeTimeout, OnExit: messages.KillChildren,
 	})
 }
 
@@ -150,7 +150,7 @@ func (e *commandNotifier) feed(ctx actor.Context, through int64) {
 		ctx.Request(ctx.Parent(), messages.CloseInput{Job: e.job})
 		return
 	}
-	piece := rest[:min(len(rest), errandPiece)]
+	piece := rest[:min(len(rest), inputChunk)]
 	e.given = through + int64(len(piece))
 	ctx.Request(ctx.Parent(), messages.WriteInput{Job: e.job, Data: piece})
 }

@@ -18,7 +18,7 @@ type scopeRelease struct {
 	over    bool
 }
 
-func partingProps(d *Deps, left messages.ScopeReleased, waits int, client *actor.PID) *actor.Props {
+func scopeReleaseProps(d *Deps, left messages.ScopeReleased, waits int, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor { return &scopeRelease{deps: d, left: left, waits: waits, client: client} })
 }
 

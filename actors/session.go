@@ -98,7 +98,7 @@ func (s *session) Receive(ctx actor.Context) {
 	case childDone:
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case unsupervisedFact:
-		s.loneFact(ctx, msg)
+		s.onUnsupervisedFact(ctx, msg)
 	case checkResult:
 		s.checkDone(ctx, msg)
 	default:

@@ -77,7 +77,7 @@ func (s *session) runUnsupervised(ctx actor.Context, t *ticket) {
 		s.applyUpdate(ctx, jobUpdate{fact: messages.CommandChanged{}, job: &job})
 	}
 	if !t.slotGranted && job.State == messages.Queued {
-		s.stepLone(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
+		s.stepUnsupervised(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
 			Job: id, By: messages.BySystem, Reason: "its supervision failed before it could start",
 		}})
 		return
@@ -88,9 +88,9 @@ func (s *session) runUnsupervised(ctx actor.Context, t *ticket) {
 	case err == nil:
 		t.unsupervised.proc = proc
 	case err.Code == messages.NotFound && job.Started.IsZero() && !t.place.inherited && s.failed != nil: // it was to begin, and nobody could let it
-		s.stepLone(ctx, t, messages.ProcessFailed{Err: *s.failed, Shell: cannotRun, At: clock()})
+		s.stepUnsupervised(ctx, t, messages.ProcessFailed{Err: *s.failed, Shell: cannotRun, At: clock()})
 	case err.Code == messages.NotFound:
-		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *err})
+		s.stepUnsupervised(ctx, t, lifecycle.Forgotten{Err: *err})
 	}
 }
 
@@ -137,12 +137,12 @@ func (s *session) adoptWithoutExecutor(ctx actor.Context, t *ticket) {
 	}
 }
 
-func (s *session) loneFact(ctx actor.Context, msg unsupervisedFact) {
+func (s *session) onUnsupervisedFact(ctx actor.Context, msg unsupervisedFact) {
 	if t, ok := s.jobs[msg.job]; ok && t.unsupervised != nil {
 		if f, ended := msg.fact.(messages.ProcessExited); ended {
 			s.dirChanged(ctx, f.Dir)
 		}
-		s.stepLone(ctx, t, msg.fact)
+		s.stepUnsupervised(ctx, t, msg.fact)
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *session) loneFact(ctx actor.Context, msg unsupervisedFact) {
 func (s *session) askUnsupervised(ctx actor.Context, t *ticket, request any) {
 	switch r := request.(type) {
 	case recorded:
-		s.stepLone(ctx, t, lifecycle.Recorded{Retired: r.retired, Unwritten: r.unwritten})
+		s.stepUnsupervised(ctx, t, lifecycle.Recorded{Retired: r.retired, Unwritten: r.unwritten})
 	case messages.StopCommand:
 		if t.unsupervised.proc == nil && !t.place.job.State.Ended() {
 			refuse(ctx, request, &messages.Error{
@@ -159,7 +159,7 @@ func (s *session) askUnsupervised(ctx actor.Context, t *ticket, request any) {
 			})
 			return
 		}
-		s.stepLone(ctx, t, lifecycle.Asked{By: t.unsupervised.clients.ticket(ctx), Request: r})
+		s.stepUnsupervised(ctx, t, lifecycle.Asked{By: t.unsupervised.clients.ticket(ctx), Request: r})
 	default:
 		refuse(ctx, request, &messages.Error{
 			Code: messages.Refused, Reason: "unsupervised",
@@ -168,7 +168,7 @@ func (s *session) askUnsupervised(ctx actor.Context, t *ticket, request any) {
 	}
 }
 
-func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
+func (s *session) stepUnsupervised(ctx actor.Context, t *ticket, event any) {
 	var effects []lifecycle.Effect
 	t.unsupervised.machine, effects = t.unsupervised.machine.Step(clock(), event)
 	for _, effect := range effects {

@@ -223,7 +223,7 @@ func (s *sink) seal(ctx actor.Context) {
 // answered from them: they are on their way, unless there are none.
 func (s *sink) flush(ctx actor.Context, m flushSink) {
 	s.flusher = ctx.Sender()
-	if m.unborn {
+	if m.notStarted {
 		s.rejectDeferred(ctx)
 	}
 	s.answerFlush(ctx)

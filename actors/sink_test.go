@@ -439,7 +439,7 @@ func TestSinkFlushesWhoCameBeforeTheLogs(t *testing.T) {
 	withEarlySink(t, func(s *stage, _ *scribe) {
 		reader, command := s.client(), s.client()
 		reader.ask(read(messages.ViewTail))
-		command.ask(flushSink{unborn: true})
+		command.ask(flushSink{notStarted: true})
 		refusedWith(t, reader.take(), messages.OutputUnavailable)
 		same(t, command.take(), flushed{})
 	})

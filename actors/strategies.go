@@ -9,18 +9,18 @@ import (
 
 // The kinds of actors, as they begin the names of their PIDs.
 const (
-	kindSupervisor = "supervisor"
-	kindScope      = "scope-"
-	kindSession    = "session-"
-	kindCommand    = "command-"
-	kindSink       = "sink-"
-	kindChannel    = "channel-"
-	kindRecorder   = "recorder-"
-	kindWatch      = "watch-"
-	kindTail       = "tail-"
-	kindGather     = "gather-"
-	kindParting    = "parting-"
-	kindNotice     = "notice-"
+	kindSupervisor   = "supervisor"
+	kindScope        = "scope-"
+	kindSession      = "session-"
+	kindCommand      = "command-"
+	kindSink         = "sink-"
+	kindChannel      = "channel-"
+	kindRecorder     = "recorder-"
+	kindWatch        = "watch-"
+	kindTail         = "tail-"
+	kindGather       = "gather-"
+	kindScopeRelease = "release-"
+	kindNotice       = "notice-"
 )
 
 // intensity is OTP's restart intensity: so many restarts within a window, then

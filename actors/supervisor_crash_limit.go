@@ -14,8 +14,8 @@ import (
 // Should even that fail as often, nobody is put in its place, as nobody is in that of
 // a scope that fails as often.
 
-// sessionFalls is how many failures of a session within crashWindow are made good.
-const sessionFalls = 5
+// sessionCrashLimit is how many failures of a session within crashWindow are made good.
+const sessionCrashLimit = 5
 
 // countCrash counts a failure of a session or scope: whether a session is to be made without
 // its place, or nothing at all.
@@ -27,7 +27,7 @@ func (s *supervisor) countCrash(lost subtreeLost) (bare, given bool) {
 		s.crashCounts[at] = c
 	}
 	n := c.count(clock())
-	return n > sessionFalls && lost.session != "", n > 2*sessionFalls
+	return n > sessionCrashLimit && lost.session != "", n > 2*sessionCrashLimit
 }
 
 // holds says whether the dead actor held what is at an address.

@@ -31,7 +31,7 @@ func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
 	e := s.jobs[id]
 	switch {
 	case ctx.Sender() == nil: // nobody asks how it ends
-	case r.Principal != errandPrincipal && !sameRequest(e.asked.digest, r): // the key of a notice says all of its request
+	case r.Principal != noticePrincipal && !sameRequest(e.asked.digest, r): // the key of a notice says all of its request
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
 			Message: fmt.Sprintf("the key %q was used for another request: another command, or the same run otherwise", r.Key),

@@ -140,7 +140,7 @@ func (s *supervisor) startNotifiers(ctx actor.Context) {
 // startNotifier makes a channel that begins with the oldest end that was not told, and who
 // tells it.
 func (s *supervisor) startNotifier(ctx actor.Context, r *notifyTarget) {
-	teller, deps, to := newErrand, s.deps, r.to
+	teller, deps, to := newCommandNotifier, s.deps, r.to
 	if messages.IsURL(to) {
 		teller = newWebhook
 	}

@@ -26,7 +26,7 @@ func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 	}
 	left := messages.ScopeReleased{Path: r.Path, Jobs: p.ended, Kept: p.kept}
 	waits := len(p.scopes) + len(p.sessions) + min(len(p.stops), 1)
-	pid := ctx.SpawnPrefix(partingProps(s.deps, left, waits, ctx.Sender()), kindParting)
+	pid := ctx.SpawnPrefix(scopeReleaseProps(s.deps, left, waits, ctx.Sender()), kindScopeRelease)
 	s.waiters[pid.Id] = &waiterEntry{pid: pid, client: ctx.Sender(), request: r}
 	for _, path := range p.scopes {
 		s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason}, pid)

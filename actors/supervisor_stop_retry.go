@@ -14,8 +14,8 @@ import (
 // nobody would ask for it again: the job of a caller who has gone would run on. The
 // node asks until the job is being ended.
 
-// unheardAgain is before a stop of which nothing was heard is asked for once more.
-const unheardAgain = time.Second
+// stopRetryDelay is before a stop of which nothing was heard is asked for once more.
+const stopRetryDelay = time.Second
 
 // stopRetryTick says that stops may have been lost.
 type stopRetryTick struct{ noDeadLetter }
@@ -32,7 +32,7 @@ func (s *supervisor) stopWithRetry(ctx actor.Context, r messages.StopCommand) {
 
 func (s *supervisor) armStopRetry(ctx actor.Context) {
 	if s.stopRetryTimer == nil && len(s.stopRetries) > 0 {
-		s.stopRetryTimer = sendLater(ctx, unheardAgain, stopRetryTick{})
+		s.stopRetryTimer = sendLater(ctx, stopRetryDelay, stopRetryTick{})
 	}
 }
 

@@ -80,7 +80,7 @@ func (w *waiter) start(ctx actor.Context) {
 	kind := w.ask.Condition.Kind
 	if kind == messages.UntilInput {
 		for _, job := range w.jobs {
-			w.tails[job.ID] = ctx.SpawnPrefix(eyeProps(w.deps, job.ID), kindTail+string(job.ID))
+			w.tails[job.ID] = ctx.SpawnPrefix(inputProbeProps(w.deps, job.ID), kindTail+string(job.ID))
 		}
 		return
 	}

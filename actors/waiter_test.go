@@ -281,18 +281,18 @@ func TestWatchGoesOnLookingForInput(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
 		v.await(until)
-		v.after(asks * eyePause)
+		v.after(asks * inputProbePause)
 		v.wantAsked(asks + 1)
 		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
 		v.over(met("j1"))
-		v.after(asks * eyePause)
+		v.after(asks * inputProbePause)
 		v.wantAsked(asks + 2)
 	})
 	onWatch(t, func(v *vigil) { // it has not started, or is being moved
 		v.job("j1")
 		v.refuse["j1"] = messages.Refused
 		v.await(until)
-		v.after(asks*eyePause - 1)
+		v.after(asks*inputProbePause - 1)
 		v.wantAsked(asks)
 		v.silent()
 	})
@@ -300,7 +300,7 @@ func TestWatchGoesOnLookingForInput(t *testing.T) {
 		v.job("j1")
 		v.lose = 1
 		v.await(until)
-		v.after(eyePatience - 1)
+		v.after(inputProbeTimeout - 1)
 		v.wantAsked(1)
 		v.after(1)
 		v.wantAsked(2)

@@ -11,7 +11,7 @@ import (
 
 // fallible are the kinds of actors that a schedule makes fail; the supervisor's
 // failure is an end of its own.
-var fallible = []string{"command", "session", "scope", "subscope", "sink", "channel", "recorder", "watch", "gather", "parting", "tail"}
+var fallible = []string{"command", "session", "scope", "subscope", "sink", "channel", "recorder", "watch", "gather", "release", "tail"}
 
 // mayCrash counts a fault, if there may be one more.
 func (x *explorer) mayCrash() bool {

@@ -207,7 +207,7 @@ func (s *stage) fall(who *actor.PID) { s.fell[who.Id] = time.Now() }
 // supervisor has all of it placed again, and a client whose request is lost has
 // a deadline of its own. One that asks others may get their answers any time.
 func (s *stage) fellBefore(to *actor.PID) bool {
-	if len(s.fell) > 0 && slices.Contains([]string{"gather", "parting", "watch", "tail", "notice"}, kindOf(to)) {
+	if len(s.fell) > 0 && slices.Contains([]string{"gather", "release", "watch", "tail", "notice"}, kindOf(to)) {
 		return true // an actor that fails may answer twice, and may be asked twice
 	}
 	for id, at := range s.fell {
