@@ -52,7 +52,7 @@ func OutputLostError(job messages.Job, stream messages.Stream) error {
 		return nil
 	}
 	return &messages.Error{
-		Code: messages.OutputUnavailable, Reason: "lost", Message: "what job " + string(job.ID) + " printed was lost with it", Hint: "run it again, or detached: then its log is a file from the start",
+		Code: messages.OutputUnavailable, Reason: "lost", Message: "job " + string(job.ID) + ": its output was lost with its process", Hint: "run it again; a detached job logs to a file from the start",
 	}
 }
 

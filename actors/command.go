@@ -280,7 +280,7 @@ func (c *command) askSink(ctx actor.Context) {
 	if c.noSink {
 		refuse(ctx, ctx.Message(), &messages.Error{
 			Code: messages.OutputUnavailable, Message: "the reader of this job's output failed too often",
-			Hint: "the log itself is unharmed: see the file the job names",
+			Hint: "the log is intact; read the file that the job names",
 		})
 		return
 	}

@@ -145,7 +145,7 @@ func (c *command) askedTerminal(ctx actor.Context, request messages.Addressed) {
 		return
 	}
 	if take, is := request.(messages.ClaimTerminal); is && take.By == "" {
-		refuse(ctx, request, messages.Invalid("by", "who takes a terminal must say who it is"))
+		refuse(ctx, request, messages.Invalid("by", "name the client that takes the terminal"))
 		return
 	}
 	c.stepTerminal(ctx, request)

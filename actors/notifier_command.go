@@ -100,7 +100,7 @@ func (e *commandNotifier) answered(ctx actor.Context, msg any) {
 func (e *commandNotifier) begin(ctx actor.Context) {
 	var err error
 	if e.record, err = json.Marshal(e.notice.current.Job); err != nil {
-		e.failed(ctx, messages.Error{Code: messages.Internal, Message: "the record cannot be written: " + err.Error()}, true)
+		e.failed(ctx, messages.Error{Code: messages.Internal, Message: "cannot encode the record: " + err.Error()}, true)
 		return
 	}
 	e.record, e.lost, e.never = append(e.record, '\n'), false, nil
@@ -220,7 +220,7 @@ func (e *commandNotifier) ended(ctx actor.Context, job messages.Job) {
 		}
 		result.Err = messages.Error{
 			Code: messages.Refused, Reason: string(job.Outcome),
-			Message: fmt.Sprintf("the command did not take it: job %s, %s", job.ID, how), Hint: fmt.Sprintf("troupe logs %s shows what it printed", job.ID),
+			Message: fmt.Sprintf("the command did not take the notice: job %s, %s", job.ID, how), Hint: fmt.Sprintf("troupe logs %s shows what it printed", job.ID),
 		}
 	}
 	e.notice.tried(ctx, result)

@@ -47,7 +47,7 @@ func guard(d *Deps, box *workers.Mailbox) actor.ReceiverMiddleware {
 }
 
 func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reason any) {
-	d.Log.Error("an actor failed", slog.String("actor", c.Self().Id), slog.String("message", fmt.Sprintf("%T", env.Message)),
+	d.Log.Error("an actor crashed", slog.String("actor", c.Self().Id), slog.String("message", fmt.Sprintf("%T", env.Message)),
 		slog.Any("reason", reason), slog.String("stack", string(debug.Stack())))
 	switch env.Message.(type) {
 	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
@@ -97,8 +97,8 @@ func missing(to messages.Address, err *messages.Error) *messages.Error {
 	}
 	return &messages.Error{
 		Code: messages.Internal, Reason: "remade",
-		Message: fmt.Sprintf("the part of troupe that holds job %s is being made anew; the job itself is unharmed", to.Job),
-		Hint:    "ask again",
+		Message: fmt.Sprintf("job %s: its supervisor is restarting, the job is still running", to.Job),
+		Hint:    "retry",
 	}
 }
 
@@ -107,7 +107,7 @@ func missing(to messages.Address, err *messages.Error) *messages.Error {
 func internalError() *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "actor_failed",
-		Message: "the part of troupe that held the request has ended before it could answer; the job itself is unharmed",
-		Hint:    "look at the job and ask again",
+		Message: "an actor stopped before it could answer the request; the job is not affected",
+		Hint:    "look at the job and retry",
 	}
 }

@@ -203,7 +203,7 @@ func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Erro
 func noSuchSession(at messages.Address) *messages.Error {
 	return &messages.Error{
 		Code: messages.NotFound, Reason: "session", Message: fmt.Sprintf("there is no session %.64s in scope %.64s", at.Session, at.Scope),
-		Hint: "list the sessions to see what there is",
+		Hint: "list the sessions",
 	}
 }
 

@@ -100,21 +100,24 @@ func (s *scope) lost(ctx actor.Context, who *actor.PID) {
 func noSuchScope(path messages.ScopePath) *messages.Error {
 	return &messages.Error{
 		Code: messages.NotFound, Reason: "scope", Message: fmt.Sprintf("there is no scope %s", path),
-		Hint: "list the scopes to see what there is",
+		Hint: "list the scopes",
 	}
 }
 
 func scopeIsClosing(path messages.ScopePath) *messages.Error {
 	return &messages.Error{
 		Code: messages.SessionClosedCode, Reason: "scope", Message: fmt.Sprintf("scope %s is being closed", path),
-		Hint: "use another scope, or open it again when it is closed",
+		Hint: "use another scope, or open it again after it is closed",
 	}
 }
 
 func exhausted(what string, path messages.ScopePath, limit int) *messages.Error {
+	hint := "wait for one to end, or raise the quota"
+	if what == "sessions" {
+		hint = "close one or raise the quota"
+	}
 	return &messages.Error{
 		Code: messages.ResourceExhausted, Reason: what,
-		Message: fmt.Sprintf("scope %s has %d %s, which is all it may have", path, limit, what),
-		Hint:    "wait for one to end, or ask for a larger quota",
+		Message: fmt.Sprintf("scope %s: limit of %d %s reached", path, limit, what), Hint: hint,
 	}
 }

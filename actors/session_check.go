@@ -113,8 +113,8 @@ func (t *ticket) wait(ctx actor.Context, msg routed) {
 	if len(t.deferred) >= maxEarly {
 		refuse(ctx, msg.request, &messages.Error{
 			Code: messages.Busy, Reason: "looking",
-			Message: fmt.Sprintf("job %s has not begun: its directory, or one of those of its shell, does not answer", msg.to.Job),
-			Hint:    "ask again, or stop it",
+			Message: fmt.Sprintf("job %s has not started: its directory or a directory of its shell does not answer", msg.to.Job),
+			Hint:    "retry, or stop it",
 		})
 		return
 	}

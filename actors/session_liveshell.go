@@ -147,8 +147,8 @@ func (t *ticket) flagged(job *messages.Job) *messages.Job {
 func (s *session) staysHere(ctx actor.Context, t *ticket) {
 	ctx.Send(ctx.Parent(), notMovable{job: t.place.job.ID, err: messages.Error{
 		Code: messages.Unsupported, Reason: "session",
-		Message: fmt.Sprintf("job %s is one of the live shell of session %s, and stays in it", t.place.job.ID, s.open.Session),
-		Hint:    "hand over jobs that are processes of their own",
+		Message: fmt.Sprintf("job %s runs in the live shell of session %s and cannot leave it", t.place.job.ID, s.open.Session),
+		Hint:    "hand over jobs that run outside a live shell",
 	}})
 }
 

@@ -19,8 +19,8 @@ import (
 func (s *session) start(ctx actor.Context) {
 	if s.noExecutor {
 		s.failed = &messages.Error{
-			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
-			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
+			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " crashed too often and takes no more commands",
+			Hint: "stop its jobs and use another session, or close this one and open it again",
 		}
 		s.sendOpened(ctx)
 		return
@@ -29,7 +29,7 @@ func (s *session) start(ctx actor.Context) {
 	backend, ok := s.deps.Backends[name]
 	if !ok {
 		s.cannotOpen(ctx, &messages.Error{
-			Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions", Hint: "use one that it has; pipe is always there",
+			Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions", Hint: "use another kind; pipe always exists",
 		})
 		return
 	}
@@ -130,7 +130,7 @@ func (s *session) planMismatch(plan messages.SessionPlan) *messages.Error {
 	}
 	return &messages.Error{
 		Code: messages.Conflict, Reason: "session",
-		Message: fmt.Sprintf("session %s is open already, as a session of the kind %s", s.open.Session, is),
+		Message: fmt.Sprintf("session %s is already open with the kind %s", s.open.Session, is),
 		Hint:    "use another name, or close it first",
 	}
 }
@@ -152,7 +152,7 @@ func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	case s.failed != nil:
 		ctx.Respond(messages.RequestRejected{Err: *s.failed})
 	case s.closing != nil:
-		refuse(ctx, r, &messages.Error{Code: messages.SessionClosedCode, Message: "the session is being closed", Hint: "open it again when it is"})
+		refuse(ctx, r, &messages.Error{Code: messages.SessionClosedCode, Message: "the session is being closed", Hint: "open it again after that"})
 	case clash != nil:
 		refuse(ctx, r, clash)
 	default:

@@ -154,8 +154,8 @@ func (s *session) askUnsupervised(ctx actor.Context, t *ticket, request any) {
 	case messages.StopCommand:
 		if t.unsupervised.proc == nil && !t.place.job.State.Ended() {
 			refuse(ctx, request, &messages.Error{
-				Code: messages.Internal, Reason: "unreachable", Message: "the job's supervision failed too often, and its engine cannot be reached by what is left",
-				Hint: "it ends with the node: shut that down",
+				Code: messages.Internal, Reason: "unreachable", Message: "the job is unsupervised after too many crashes, and its engine cannot be reached",
+				Hint: "shut the node down to end the job",
 			})
 			return
 		}
@@ -163,7 +163,7 @@ func (s *session) askUnsupervised(ctx actor.Context, t *ticket, request any) {
 	default:
 		refuse(ctx, request, &messages.Error{
 			Code: messages.Refused, Reason: "unsupervised",
-			Message: "the job's supervision failed too often; it runs on, and can only be stopped",
+			Message: "the job is unsupervised after too many crashes: it runs on and can only be stopped",
 		})
 	}
 }

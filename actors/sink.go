@@ -161,7 +161,7 @@ func (s *sink) deferRequest(ctx actor.Context, p pending) {
 	if len(s.deferred) >= maxWaiting {
 		s.refuse(ctx, p, &messages.Error{
 			Code: messages.OutputUnavailable, Reason: "waiting",
-			Message: fmt.Sprintf("%d requests wait for the output of job %s already", len(s.deferred), s.job), Hint: "ask again when it runs",
+			Message: fmt.Sprintf("job %s: limit of %d requests for its output reached", s.job, len(s.deferred)), Hint: "ask again when it runs",
 		})
 		return
 	}
@@ -205,7 +205,7 @@ func (s *sink) book(stream messages.Stream) (*streamState, *messages.Error) {
 		return nil, s.failed
 	}
 	if stream > messages.Stderr {
-		return nil, messages.Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", stream))
+		return nil, messages.Invalid("stream", fmt.Sprintf("invalid stream %d: use merged, stdout or stderr", stream))
 	}
 	return nil, messages.NoSuchStream(s.job, stream)
 }

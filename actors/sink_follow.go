@@ -55,7 +55,7 @@ func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
 	if len(b.followers) >= maxFollowers {
 		s.refuse(ctx, p, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "followers",
-			Message: fmt.Sprintf("%d clients follow this stream, which is all it takes", maxFollowers), Hint: "read the log by pages",
+			Message: fmt.Sprintf("limit of %d followers of this stream reached", maxFollowers), Hint: "read the log by pages",
 		})
 		return
 	}

@@ -48,7 +48,7 @@ func (s *sink) read(ctx actor.Context, p pending, r messages.ReadOutput) {
 	if s.waiting >= maxWaiting {
 		s.refuse(ctx, p, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "waiting",
-			Message: fmt.Sprintf("%d requests wait for the lines of job %s to be counted", s.waiting, s.job), Hint: "ask again, or for a view without line numbers",
+			Message: fmt.Sprintf("job %s: limit of %d requests that count its lines reached", s.job, s.waiting), Hint: "retry, or ask for a view without line numbers",
 		})
 		return
 	}
@@ -69,7 +69,7 @@ func checkView(v messages.View) *messages.Error {
 			return messages.Invalid("lines", "a view of head and tail needs a number of lines")
 		}
 	default:
-		return messages.Invalid("view", fmt.Sprintf("%q is no view; use tail, tail_line, head_tail, page, range or size", v.Kind))
+		return messages.Invalid("view", fmt.Sprintf("invalid view %q: use tail, tail_line, head_tail, page, range or size", v.Kind))
 	}
 	switch {
 	case v.Offset < 0:

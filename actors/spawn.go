@@ -79,7 +79,7 @@ func unhandled(ctx actor.Context, d *Deps) {
 		d.Unhandled(ctx.Self().Id, ctx.Message())
 		return
 	}
-	d.Log.Warn("a message nobody expected", slog.String("actor", ctx.Self().Id), slog.String("message", fmt.Sprintf("%T", ctx.Message())))
+	d.Log.Warn("an unexpected message", slog.String("actor", ctx.Self().Id), slog.String("message", fmt.Sprintf("%T", ctx.Message())))
 }
 
 // sendLater sends the actor a message after a delay. The returned cancel does not

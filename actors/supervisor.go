@@ -155,7 +155,7 @@ func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
 		s.deferred = append(s.deferred, deferredRequest{msg, ctx.Sender()})
 		return
 	case tooEarly:
-		refuse(ctx, msg, &messages.Error{Code: messages.Busy, Message: "the node is still reading what was before it", Hint: "try again soon"})
+		refuse(ctx, msg, &messages.Error{Code: messages.Busy, Message: "the node is still restoring its jobs", Hint: "try again soon"})
 		return
 	}
 	switch r := msg.(type) {

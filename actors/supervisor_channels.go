@@ -83,13 +83,13 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	}
 	old, known := s.channels.byID[id]
 	if known && old.notice != nil {
-		refuse(ctx, r, &messages.Error{Code: messages.Conflict, Reason: "channel", Message: fmt.Sprintf("the channel %s is the node's own", id), Hint: "use another name"})
+		refuse(ctx, r, &messages.Error{Code: messages.Conflict, Reason: "channel", Message: fmt.Sprintf("channel %s is reserved for the node", id), Hint: "use another name"})
 		return
 	}
 	if !known && !r.Own && s.channelsFull(ctx) {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "channels",
-			Message: fmt.Sprintf("%d channels are open, which is all the node takes", s.limit.Channels), Hint: "unsubscribe one",
+			Message: fmt.Sprintf("limit of %d channels reached", s.limit.Channels), Hint: "unsubscribe one",
 		})
 		return
 	}

@@ -101,7 +101,7 @@ func (s *supervisor) giveUpJob(ctx actor.Context, e *jobEntry, lost subtreeLost)
 func neverBegins(id messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "unsupervised",
-		Message: "the session of job " + string(id) + " failed too often before the job could start; nothing of it has run", Hint: "run it again, in another session",
+		Message: "the session of job " + string(id) + " crashed too often before the job could start; nothing of it has run", Hint: "run it again, in another session",
 	}
 }
 
@@ -109,6 +109,6 @@ func neverBegins(id messages.JobID) *messages.Error {
 func unsupervised(id messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "unsupervised",
-		Message: "the session of job " + string(id) + " failed too often; what runs in it runs on, unsupervised", Hint: "shut the node down to end it",
+		Message: "the session of job " + string(id) + " crashed too often; the job runs on unsupervised", Hint: "shut the node down to end it",
 	}
 }

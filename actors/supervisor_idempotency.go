@@ -34,8 +34,8 @@ func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
 	case r.Principal != noticePrincipal && !sameRequest(e.asked.digest, r): // the key of a notice says all of its request
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
-			Message: fmt.Sprintf("the key %q was used for another request: another command, or the same run otherwise", r.Key),
-			Hint:    "use a new key, or ask as before",
+			Message: fmt.Sprintf("key %q belongs to a different request", r.Key),
+			Hint:    "use a new key, or repeat the first request unchanged",
 		})
 	case e.job.State.Ended():
 		ctx.Respond(messages.CommandFinished{Job: e.record()})
@@ -44,7 +44,7 @@ func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
 	case len(e.replyTo) >= messages.MaxWaiting:
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "waiting",
-			Message: fmt.Sprintf("%d callers wait for job %s, which is all it may have", len(e.replyTo), id),
+			Message: fmt.Sprintf("job %s: limit of %d waiting clients reached", id, len(e.replyTo)),
 			Hint:    "ask again with the same key when it has ended",
 		})
 	default:

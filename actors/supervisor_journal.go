@@ -154,7 +154,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
 		if s.journalErr != nil && !s.journalDead {
 			s.journalErr = nil
-			s.deps.Log.Info("the journal is written again")
+			s.deps.Log.Info("the journal can be written again")
 			s.tellChanges(ctx)
 			s.grantSlots(ctx, s.admission.Pause(false))
 		}
@@ -163,10 +163,10 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	s.admission.Pause(true)
 	broken := &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
-		Message: "the journal cannot be written: " + m.err.Error(), Hint: "make room for it; it is tried again by itself",
+		Message: "cannot write the journal: " + m.err.Error(), Hint: "free disk space, troupe retries by itself",
 	}
 	if coded := lastWord(m.err); coded != nil {
-		broken.Message, broken.Hint = "the journal cannot be written: "+coded.Message, coded.Hint+"; then restart the node"
+		broken.Message, broken.Hint = "cannot write the journal: "+coded.Message, coded.Hint+"; then restart the node"
 	}
 	if s.journalErr == nil {
 		s.deps.Log.Error("no new work is taken", slog.String("error", broken.Error()))
@@ -184,7 +184,7 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.recorder = nil
 	s.journalErr = &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
-		Message: "the journal's writer failed too often, so no new work is taken", Hint: "look at the log and restart the node",
+		Message: "the journal's writer crashed too often, so no new work is taken", Hint: "look at the log and restart the node",
 	}
 	s.nothingRecorded(ctx)
 }

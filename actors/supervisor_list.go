@@ -121,13 +121,13 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 		}))
 	case !e.archived:
 		refuse(ctx, r, &messages.Error{
-			Code: messages.Refused, Reason: "running", Message: fmt.Sprintf("job %s is not over yet", e.job.ID),
-			Hint: "stop it first, or wait until its processes and its output are closed",
+			Code: messages.Refused, Reason: "running", Message: fmt.Sprintf("job %s has not ended", e.job.ID),
+			Hint: "stop it first, or wait until its processes have ended and its output is closed",
 		})
 	case e.noticesPending(): // the next node would know nothing of it
 		refuse(ctx, r, &messages.Error{
-			Code: messages.Refused, Reason: "on_finish", Message: fmt.Sprintf("the end of job %s is still to be told", e.job.ID),
-			Hint: "wait until it is told or given up, which its record says: that takes a day at most",
+			Code: messages.Refused, Reason: "on_finish", Message: fmt.Sprintf("job %s: the --on-finish notice is not delivered yet", e.job.ID),
+			Hint: fmt.Sprintf("see troupe show %s; troupe gives up after a day", e.job.ID),
 		})
 	default:
 		s.forget(ctx, e)
@@ -225,7 +225,7 @@ func (s *supervisor) removeForgotten() {
 func (d *Deps) removeLogs(jobs []removedJob) {
 	for _, job := range jobs {
 		if err := d.Logs.Remove(string(job.uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
-			d.Log.Warn("an output could not be removed", slog.String("job", string(job.uid)), slog.Any("error", err))
+			d.Log.Warn("cannot remove an output", slog.String("job", string(job.uid)), slog.Any("error", err))
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (s *supervisor) announce(ctx actor.Context, r messages.AnnounceTask) {
 	if _, known := s.tasks[r.Task.ID]; !known && len(s.tasks) >= messages.MaxTasks {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "tasks",
-			Message: fmt.Sprintf("%d tasks are announced, which is all the node keeps", messages.MaxTasks), Hint: "end some first",
+			Message: fmt.Sprintf("limit of %d announced tasks reached", messages.MaxTasks), Hint: "end some first",
 		})
 		return
 	}
@@ -245,7 +245,7 @@ func (s *supervisor) announce(ctx actor.Context, r messages.AnnounceTask) {
 func (s *supervisor) updateTask(ctx actor.Context, r messages.UpdateTask) {
 	if _, known := s.tasks[r.Task.ID]; !known {
 		refuse(ctx, r, &messages.Error{
-			Code: messages.NotFound, Reason: "task", Message: fmt.Sprintf("no task %s was announced", r.Task.ID), Hint: "announce it first",
+			Code: messages.NotFound, Reason: "task", Message: fmt.Sprintf("task %s was not announced", r.Task.ID), Hint: "announce it first",
 		})
 		return
 	}

@@ -40,8 +40,8 @@ func (s *supervisor) checkNotices(r messages.RunCommand) *messages.Error {
 	for _, to := range r.OnFinish {
 		if messages.IsURL(to) && s.deps.Webhooks == nil {
 			return &messages.Error{
-				Code: messages.Unsupported, Reason: "on_finish", Message: "this node tells no URLs of ends",
-				Hint: "give it something that sends them (Options.Webhooks), or ask the daemon",
+				Code: messages.Unsupported, Reason: "on_finish", Message: "this node cannot deliver notices to URLs",
+				Hint: "set Options.Webhooks, or use the daemon",
 			}
 		}
 		if s.notifyTargets[to] == nil {
@@ -51,8 +51,8 @@ func (s *supervisor) checkNotices(r messages.RunCommand) *messages.Error {
 	if len(r.OnFinish) > 0 && all > maxRecipients {
 		return &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "on_finish",
-			Message: fmt.Sprintf("%d commands and URLs wait to be told of ends, which is all the node takes", maxRecipients),
-			Hint:    "use one URL for many jobs, or wait until some were told",
+			Message: fmt.Sprintf("limit of %d commands and URLs for notices reached", maxRecipients),
+			Hint:    "use one URL for many jobs, or wait until some notices are delivered",
 		}
 	}
 	return nil
@@ -192,7 +192,7 @@ func (s *supervisor) dropped(ctx actor.Context, m noticesDropped) {
 		d := r.pending[0]
 		r.pending = r.pending[1:]
 		s.recordNotice(ctx, d, noticeResult{to: m.to, seq: d.seq, err: messages.Error{
-			Code: messages.OutputUnavailable, Reason: "journal", Message: "the journal no longer holds the end of the job", Hint: "ask for the job itself",
+			Code: messages.OutputUnavailable, Reason: "journal", Message: "the journal no longer holds the end of the job", Hint: "read the record of the job",
 		}})
 	}
 	if r != nil {
@@ -256,7 +256,7 @@ func (s *supervisor) notifierLost(ctx actor.Context, who *actor.PID) {
 // it fail every time.
 func (s *supervisor) giveUpNotices(ctx actor.Context, r *notifyTarget) {
 	failed := messages.Error{
-		Code: messages.Internal, Reason: "notice", Message: "what tells it failed too often", Hint: "look at the log",
+		Code: messages.Internal, Reason: "notice", Message: "its notifier crashed too often", Hint: "look at the log",
 	}
 	for _, d := range r.pending {
 		s.recordNotice(ctx, d, noticeResult{to: r.to, seq: d.seq, err: failed})

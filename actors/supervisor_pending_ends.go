@@ -48,7 +48,7 @@ func (s *supervisor) endsLate(ctx actor.Context) {
 	if s.endsPending == 0 {
 		return
 	}
-	s.deps.Log.Warn("the engine has ended jobs and does not tell of them: until it does they are shown as running", slog.Int("jobs", s.endsPending))
+	s.deps.Log.Warn("the engine has not reported the end of some jobs; they are shown as running until it does", slog.Int("jobs", s.endsPending))
 	for _, e := range s.jobs {
 		e.endPending = false
 	}

@@ -251,7 +251,7 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 		}
 	default:
 		job.Outcome, job.Shell, job.Err = messages.Lost, lostJob, messages.Error{
-			Code: messages.NotFound, Reason: "engine", Message: "the job runs no more, and how it ended is not known: it ended while nobody could see it",
+			Code: messages.NotFound, Reason: "engine", Message: "the job has ended while no node watched it; how it ended is not known",
 			Hint: "look at its output, and run it again if it did not do its work",
 		}
 	}

@@ -96,8 +96,8 @@ func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 	if s.gathersFull() {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "stops",
-			Message: fmt.Sprintf("%d stops of many jobs are under way, which is all the node takes", s.limit.Watches),
-			Hint:    "stop the jobs one by one, or wait until one of the others is done",
+			Message: fmt.Sprintf("limit of %d stops of several jobs reached", s.limit.Watches),
+			Hint:    "stop the jobs one by one, or wait until another stop is done",
 		})
 		return
 	}

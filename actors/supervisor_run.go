@@ -111,7 +111,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	uid := r.UID
 	if _, used := s.byUID[uid]; used {
 		s.admission.Release(id)
-		return nil, &messages.Error{Code: messages.Conflict, Reason: "uid", Message: "there is a job of that ULID already", Hint: "leave it out and one is made"}
+		return nil, &messages.Error{Code: messages.Conflict, Reason: "uid", Message: "a job with this ULID exists already", Hint: "leave the ULID out: the node makes one"}
 	}
 	if uid == "" {
 		uid = s.deps.NewUID()

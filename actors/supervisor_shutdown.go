@@ -144,7 +144,7 @@ func (e *jobEntry) waits() bool { return e.job.State == messages.Queued && !e.sl
 func (s *supervisor) replyLeftRunning(id messages.JobID) messages.Error {
 	if s.shutdown.ask.KeepJobs && s.jobs[id].waits() {
 		return messages.Error{
-			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(id) + " had not begun, and will not", Hint: "ask the next one to run it",
+			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(id) + " had not started and will not start", Hint: "ask the next one to run it",
 		}
 	}
 	if s.shutdown.ask.KeepJobs {
@@ -154,7 +154,7 @@ func (s *supervisor) replyLeftRunning(id messages.JobID) messages.Error {
 	}
 	return messages.Error{
 		Code: messages.ShuttingDown, Message: "job " + string(id) + " had not ended when the node did; its processes are being killed",
-		Hint: "the error of Shutdown names those that could not be",
+		Hint: "the error of Shutdown names the survivors",
 	}
 }
 

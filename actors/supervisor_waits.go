@@ -34,7 +34,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 	case s.watchesFull(ctx):
 		err = &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "watches",
-			Message: fmt.Sprintf("%d waits are open, which is all the node takes", s.limit.Watches), Hint: "end one first",
+			Message: fmt.Sprintf("limit of %d waits reached", s.limit.Watches), Hint: "end one first",
 		}
 	}
 	if err != nil {

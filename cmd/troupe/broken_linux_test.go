@@ -24,7 +24,7 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	q.err.has(t, "is damaged")
 	q.err.has(t, "restore it from a backup; then restart")
 	q.ends(statusOwn)
-	require.NotContains(t, q.err.String(), "tried again by itself")
+	require.NotContains(t, q.err.String(), "retries by itself")
 	logs := d.beside("logs", "-f", "talks").start()
 	require.Equal(t, "begun", logs.line())
 	q = d.beside("doctor").start()

@@ -142,9 +142,9 @@ func TestMCPSettings(t *testing.T) {
 
 			a.run(params{"command": "true", "session": "one"}) // and there is the place of the others
 			text := a.refused("run", params{"command": "true", "session": "two"})
-			require.Regexp(t, `^\[?.*scope mcp/\S*day-agent-\w{6} has 2 sessions, which is all it may have`, text)
+			require.Regexp(t, `^\[?.*scope mcp/\S*day-agent-\w{6}: limit of 2 sessions reached`, text)
 			require.Contains(t, text, "(resource_exhausted, sessions)")
-			require.Contains(t, text, "wait for one to end, or ask for a larger quota")
+			require.Contains(t, text, "close one or raise the quota")
 			tell[core.StopResult](a, "stop", params{"session": "one"})
 			a.run(params{"command": "true", "session": "two"})
 
@@ -153,7 +153,7 @@ func TestMCPSettings(t *testing.T) {
 				ids = append(ids, a.run(params{"command": "exec sleep 600", "background": true}).JobID)
 			}
 			text = a.refused("run", params{"command": "true"})
-			require.Regexp(t, `scope mcp/\S*day-agent-\w{6} has 3 jobs, which is all it may have`, text)
+			require.Regexp(t, `scope mcp/\S*day-agent-\w{6}: limit of 3 jobs reached`, text)
 			require.Contains(t, text, "(resource_exhausted, jobs)")
 			tell[core.StopResult](a, "stop", params{"job_ids": ids[:1], "grace_seconds": 0})
 			require.Equal(t, "room\n", a.run(params{"command": "echo room"}).Output)
