@@ -10,8 +10,7 @@ import (
 	"troupe/spill"
 )
 
-// What the actors say to one another and to nobody else. They may carry PIDs
-// and logs; they never leave the process.
+// Messages between actors. They may carry PIDs and logs and never leave the process.
 
 // noDeadLetter keeps a message out of the dead-letter log.
 type noDeadLetter struct{}
@@ -19,78 +18,78 @@ type noDeadLetter struct{}
 // IgnoreDeadLetterLogging implements the library's opt-out.
 func (noDeadLetter) IgnoreDeadLetterLogging() {}
 
-// childStopped is a death certificate that waits its turn behind the child's last words.
+// childStopped tells a parent that a child has stopped. The parent sends it to itself, so
+// that it is handled after the child's remaining messages.
 type childStopped struct {
 	noDeadLetter
 	who *actor.PID
 }
 
-// routed carries a request down to the part of the tree it concerns; the sender
-// is the client.
+// routed carries a request down the tree to its address. The sender is the client.
 type routed struct {
 	noDeadLetter
 	to      messages.Address
 	request any
 }
 
-// placement puts a job into a session: a new one to queue, or one that exists. The
-// record is the session's own until it is told of; the request is never changed.
+// placement puts a job into a session: a new job to queue, or one that exists. The session
+// may change the record until it reports it. It never changes the request.
 type placement struct {
 	noDeadLetter
-	job     *messages.Job        // State says how far it is
-	run     *messages.RunCommand // nil once it has begun
+	job     *messages.Job        // State is its phase
+	run     *messages.RunCommand // nil after the start
 	env     []string
 	options *jobOptions
-	// slotGranted says that it has its turn if it can begin at once. One that is Starting
-	// was placed with it before, and its engine may have been asked.
+	// slotGranted says that the job has a start slot and may start at once. A job in Starting
+	// had the slot at an earlier placement, so its engine may have started it.
 	slotGranted bool
-	inherited   bool          // its engine has it from before the tree: it is adopted, never begun
-	recovery    *recoveryMeta // not changed; nil: its engine keeps nothing
-	answered    int64         // of its terminal, or unknownAnswers
+	inherited   bool          // the engine had it before this tree: adopt it, never start it
+	recovery    *recoveryMeta // read-only; nil: the engine stores nothing
+	answered    int64         // lifecycle.Terminal.Answered, or unknownAnswers
 }
 
-// recoveryMeta is what the node has the engine keep with a job, beside its record.
+// recoveryMeta is what the engine stores with a job, beside its record, for a restart.
 type recoveryMeta struct {
-	noted       bool          // it has it already
+	noted       bool          // the engine has it
 	owed        bool          // a client waits for the end
-	budget      time.Duration // in the foreground, where the request says none: the node sees to it
+	budget      time.Duration // foreground budget that the supervisor keeps; 0: none
 	key, digest string
-	quotas      []messages.ScopeQuota // of the scopes on the way, from the top one down
+	quotas      []messages.ScopeQuota // of the scopes above the job, the top one first
 }
 
-// openScope makes a scope and its parents; it is routed.
+// openScope opens a scope and its parents. It is routed.
 type openScope struct {
 	noDeadLetter
 	quota messages.ScopeQuota
 }
 
-// openSession makes a session of the scope it is routed to, if it is not open:
-// its jobs will be placed by further messages. held are those of a restart.
+// openSession opens a session in the scope it is routed to. Placements of its jobs follow.
 type openSession struct {
 	noDeadLetter
 	ask  messages.OpenSession
-	held []backends.InventoryJob
-	bare bool // its place has failed too often: it only holds what is there, without one
-	// tentative is one that is made for a command. Of a live shell there is none before
-	// that can run.
+	held []backends.InventoryJob // its live shells that the engine has after a restart
+	bare bool                    // without an executor, after too many crashes
+	// tentative says that the session is opened for a command. A live shell stays tentative
+	// until its first command can run.
 	tentative bool
 }
 
-// Refuse implements messages.Refusable: somebody may wait for it.
+// Refuse implements messages.Refusable: a client may wait.
 func (openScope) Refuse(err *messages.Error) any { return messages.OpenScope{}.Refuse(err) }
 
 // Refuse implements messages.Refusable.
 func (o openSession) Refuse(err *messages.Error) any { return o.ask.Refuse(err) }
 
-// placeRejected says that the tree refused a job. One that the journal tells of already
-// gets an end.
+// placeRejected says that the tree has refused a job. The supervisor ends a job that the
+// journal has.
 type placeRejected struct {
 	noDeadLetter
 	job messages.JobID
 	err messages.Error
 }
 
-// The turn conversation: session --slotRequested--> … supervisor --routed{slotGranted}--> … session.
+// Start slots: session --slotRequested--> … supervisor --routed{slotGranted}--> … session. The
+// session sends slotReturned for a slot that it cannot use.
 type (
 	slotRequested struct {
 		noDeadLetter
@@ -106,49 +105,48 @@ type (
 	}
 )
 
-// recorded says that the journal holds the end of a job: its command may settle.
+// recorded tells a command that the journal has the end of its job, so that it may settle.
 type recorded struct {
 	noDeadLetter
 	job       messages.JobID
-	retired   bool // the last word about it, not only its result
-	unwritten bool // the journal does not have it, and is not waited for: the engine is to keep it
+	retired   bool // the last fact, not only the result
+	unwritten bool // the journal does not have it and is not waited for: the engine keeps it
 }
 
-// queryRecorded asks whether the journal holds the end of a job, for an actor that
-// was put around it anew; the answer is recorded, now or when it is so.
+// queryRecorded asks whether the journal has the end of a job, for an actor that has adopted
+// it. The answer is recorded, now or later.
 type queryRecorded struct {
 	noDeadLetter
 	at messages.Address
 }
 
-// jobUpdate is what goes up the tree about a job: a fact, and the record as it stands now.
-// Nobody changes that any more: its session and the node keep it, and it is there once.
+// jobUpdate carries a fact about a job and its current record up the tree. No actor changes
+// the record after that: session and supervisor share it.
 type jobUpdate struct {
 	noDeadLetter
-	fact messages.CommandFact // its own record is empty
+	fact messages.CommandFact // with an empty record
 	job  *messages.Job
-	// last says that this is the end of a job and its last word, where both are due:
-	// each alone would take the whole way up, and be recorded and confirmed for itself.
+	// last says that the fact is the end and the last fact in one. One message saves a second
+	// way up, a second record and a second confirmation.
 	last bool
 }
 
-// querySettled asks a session to say of a job at once that it is settled: the node
-// has forgotten it but for that.
+// querySettled asks a session to report at once when a job is settled. The supervisor has
+// removed the job and waits only for that.
 type querySettled struct {
 	noDeadLetter
 	job messages.JobID
 }
 
-// settled says that the engine was told to forget jobs that are over. A session
-// says it of some at a time: should it die before, they are placed again, and their
-// engine no longer knows them.
+// settled says that the engine may forget jobs. A session reports several at a time. After
+// a crash before the report they are placed again, and the engine does not know them.
 type settled struct {
 	noDeadLetter
 	jobs []messages.JobID
 }
 
-// unsettled says that a job has let go of its actor and the engine keeps its end: the
-// node settles it when the journal has that, or leaves it to the next one.
+// unsettled says that a job is over and the engine keeps its end. The supervisor settles it
+// when the journal has the end, or leaves it to the next node.
 type unsettled struct {
 	noDeadLetter
 	job  messages.JobID
@@ -156,8 +154,8 @@ type unsettled struct {
 	seq  uint64 // the engine's number of the last fact
 }
 
-// The hand-over conversation: supervisor --routed{letGo}--> session --yield--> command
-// --ended--> session --letGone--> … supervisor.
+// Hand-over: supervisor --routed{releaseJob}--> session --yield--> command
+// --childDone--> session --jobReleased--> … supervisor.
 type (
 	yield      struct{ noDeadLetter }
 	releaseJob struct {
@@ -170,28 +168,27 @@ type (
 	}
 )
 
-// subtreeLost says that an actor of the tree died and what it held must be placed
-// again: the jobs of a session, or of a scope with its sub-scopes.
+// subtreeLost says that a session or scope has crashed. The supervisor places its jobs
+// again, with those of the sub-scopes.
 type subtreeLost struct {
 	noDeadLetter
 	scope   messages.ScopePath
 	session messages.SessionID // "": the whole scope
 }
 
-// rebuilt says to a scope, behind the placing, that what a dead child of it held
-// was placed again.
+// rebuilt tells a scope that all jobs of a crashed child have been placed again.
 type rebuilt struct{ noDeadLetter }
 
-// quotaReleased says to a scope that a job of it is over which no child of it will tell of.
+// quotaReleased tells a scope that a job is over although no child will report it.
 type quotaReleased struct {
 	noDeadLetter
 	job messages.JobID
 }
 
-// The record conversation: supervisor --record--> recorder --messages.FactRecorded--> supervisor.
-// A journal that never waits is written without it: inlineJournal.
+// Recording: supervisor --record--> recorder --messages.FactRecorded--> supervisor. A journal
+// that never waits is written by inlineJournal instead.
 type (
-	// recorderReady says that the recorder stands and what it has.
+	// recorderReady says that the recorder has started, with the newest recorded number.
 	recorderReady struct {
 		noDeadLetter
 		last messages.Seq
@@ -199,25 +196,24 @@ type (
 	record struct {
 		noDeadLetter
 		fact messages.FactRecorded
-		key  Key // of the job it is about, if it has one
+		key  Key // of its job; zero: none
 	}
-	// recordAside gives the recorder what the journal keeps beside the facts. It may
-	// be lost with the recorder: then a subscriber is told again what it has
-	// acknowledged, and a removed record is kept for longer.
+	// recordAside gives the recorder what the journal keeps beside the facts. A crash of the
+	// recorder may lose it: then a subscriber receives acknowledged facts again, and a removed
+	// record is kept for longer.
 	recordAside struct {
 		noDeadLetter
 		entry JournalEntry // without facts and keys
 	}
-	// recordFailed says that the journal does not take facts; the recorder tries
-	// again by itself, unless it says that it never will. A nil error says that it
-	// does again.
+	// recordFailed says that the journal takes no facts. The recorder retries unless never is
+	// set. A nil error says that the journal takes facts again.
 	recordFailed struct {
 		noDeadLetter
 		err   error
 		never bool
 	}
-	// readFacts is asked by a channel through the supervisor; the recorder
-	// answers its sender with factsRead.
+	// readFacts asks for recorded facts. A channel sends it to the supervisor; the recorder
+	// answers the channel with factsRead.
 	readFacts struct {
 		noDeadLetter
 		after messages.Seq
@@ -227,13 +223,13 @@ type (
 		noDeadLetter
 		after messages.Seq
 		facts []messages.FactRecorded
-		last  messages.Seq // of the journal at that time
+		last  messages.Seq // the newest number in the journal
 		err   error
 	}
 )
 
-// deliver gives a channel the facts that its filter lets through of those that were
-// recorded above after, up to upTo, and how far its subscriber has come.
+// deliver gives a channel the recorded facts above after, up to upTo, that pass its filter.
+// acked is what its subscriber has acknowledged.
 type deliver struct {
 	noDeadLetter
 	after, upTo messages.Seq
@@ -241,54 +237,53 @@ type deliver struct {
 	acked       messages.Seq
 }
 
-// The flush conversation: whoever is asked answers flushed when it owes nothing.
+// Flushing: the receiver answers flushed when it owes no message.
 type (
-	// flush asks a channel to give out what it has: its subscriber has acknowledged
-	// all, or there is none.
+	// flush asks a channel to deliver all facts. The answer comes when the subscriber has
+	// acknowledged all, or is gone.
 	flush struct{ noDeadLetter }
-	// flushSink asks a sink to answer all who wait for output.
+	// flushSink asks a sink to answer all requests for output.
 	flushSink struct {
 		noDeadLetter
-		notStarted bool // the job leaves before it has begun, so no logs come
+		notStarted bool // the job has not started, so there will be no logs
 	}
 	flushed struct{ noDeadLetter }
 )
 
-// abort asks a watch or a gather to answer its client that the node ends. It says
-// ended as always: one party answers a client, so that none is answered twice.
+// abort asks a waiter, group stop or scope release to refuse its client: the node shuts
+// down. It sends childDone as always. Only this actor answers the client, so once.
 type abort struct{ noDeadLetter }
 
-// childDone is a child's last word to its parent: stop me. A channel, a watch, a
-// gather, a command and an archive's sink say it.
+// childDone asks the parent to stop the child who. Channels, waiters, group stops, scope
+// releases, commands and sinks of archives send it as their last message.
 type childDone struct {
 	noDeadLetter
 	who *actor.PID
 }
 
-// outputs tells a sink where to read. A sink that was restarted asks for it. The
-// sink opens the logs itself: one that was on its way to a sink that ends would
-// never be closed.
+// outputs tells a sink where to read. A restarted sink asks for it by outputsWanted. The sink
+// opens the logs itself: a log in a message to a stopped sink would never be closed.
 type (
 	outputs struct {
 		noDeadLetter
 		open   func(messages.Stream) (spill.Log, error)
 		of     []messages.Stream
 		closed bool // no stream grows any more
-		// terminal is that of the job; without an ID it has none.
+		// terminal of the job; without an ID the job has none.
 		terminal backends.Terminal
 	}
 	outputsWanted struct{ noDeadLetter }
-	// watchOutput asks the command for one OutputGrew above from.
+	// watchOutput requests one OutputGrew above the byte from.
 	watchOutput struct {
 		noDeadLetter
 		stream messages.Stream
 		from   int64
 	}
-	// outputClosed says that no byte follows on any stream.
+	// outputClosed says that no more bytes follow on any stream.
 	outputClosed struct{ noDeadLetter }
 )
 
-// streams are those that a job has.
+// streams returns the streams of a job.
 func streams(job messages.Job) []messages.Stream {
 	var all []messages.Stream
 	for _, o := range job.Output {
@@ -297,21 +292,22 @@ func streams(job messages.Job) []messages.Stream {
 	return all
 }
 
-// sessionOpened says that a session is open, and as what: it would be made anew so.
+// sessionOpened says that a session is open. The supervisor opens it again with ask after a
+// crash.
 type sessionOpened struct {
 	noDeadLetter
 	ask  messages.OpenSession
 	fact messages.SessionOpened
 }
 
-// sessionStopped says that a session is closed and can be stopped.
+// sessionStopped says that a session is closed. Its parent stops it.
 type sessionStopped struct {
 	noDeadLetter
 	who  *actor.PID
 	fact messages.SessionClosed
 }
 
-// scopeStopped says that a scope is closed and can be stopped.
+// scopeStopped says that a scope is closed. Its parent stops it.
 type scopeStopped struct {
 	noDeadLetter
 	who  *actor.PID

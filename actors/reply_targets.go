@@ -6,14 +6,13 @@ import (
 	"troupe/actors/lifecycle"
 )
 
-// replyTargets are those who wait for an answer of a job's machine, which knows them
-// by their tickets.
+// replyTargets are the clients that wait for an answer of a job's machine.
 type replyTargets struct {
-	waiting map[lifecycle.ReplyID]*actor.PID // nil: nobody has asked yet
+	waiting map[lifecycle.ReplyID]*actor.PID // nil: none yet
 	last    lifecycle.ReplyID
 }
 
-// ticket stands for who asked: 0 if nobody waits.
+// ticket returns a ReplyID for the sender, 0 if there is none.
 func (c *replyTargets) ticket(ctx actor.Context) lifecycle.ReplyID {
 	if ctx.Sender() == nil {
 		return 0

@@ -8,28 +8,28 @@ import (
 	"troupe/messages"
 )
 
-// scope is one owner's part of the tree: its sessions and its sub-scopes, its
-// quota, and one way to end all of it. It speaks with its parent (the
-// supervisor or a scope) and its children, and passes on what goes by.
+// scope is one owner's part of the tree: sessions, sub-scopes and a quota. Closing it closes
+// all below. It routes messages between its parent, the supervisor or a scope, and its
+// children.
 type scope struct {
 	deps     *Deps
 	path     messages.ScopePath
 	quota    messages.ScopeQuota
 	sessions map[messages.SessionID]*actor.PID
-	none     map[messages.SessionID]bool // of those: what could not be opened
+	none     map[messages.SessionID]bool // sessions that could not be opened
 	scopes   map[string]*actor.PID       // sub-scopes, by the last element of their path
-	holds    map[string]subtreeLost      // what each child stands for, by PID
-	jobs     map[messages.JobID]bool
-	missing  int // children that died and are being placed again
-	closing  *scopeClosing
+	holds    map[string]subtreeLost      // what to place again after a crash of a child, by PID
+	jobs     map[messages.JobID]bool     // that count against the quota
+	missing  int                         // crashed children whose jobs are being placed again
+	closing  *scopeClosing               // nil: open
 }
 
-// scopeClosing is the end of a scope on its way.
+// scopeClosing is the state of a closing scope.
 type scopeClosing struct {
 	ask       messages.CloseScope
 	stopped   []messages.JobID
 	survivors []messages.Survivor
-	told      bool // that nothing is left
+	told      bool // scopeStopped is sent
 }
 
 func newScope(d *Deps, path messages.ScopePath) *scope {
@@ -45,7 +45,7 @@ func (s *scope) Receive(ctx actor.Context) {
 	case *actor.Started:
 		ctx.Send(ctx.Parent(), messages.ScopeOpened{Path: s.path})
 	case *actor.Terminated:
-		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // behind the child's last words
+		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // after the child's remaining messages
 	case childStopped:
 		s.lost(ctx, msg.who)
 	case routed:
@@ -59,7 +59,7 @@ func (s *scope) Receive(ctx actor.Context) {
 	}
 }
 
-// route hands a request on: to a sub-scope, to a session, or to this scope.
+// route handles a request, or passes it to a sub-scope or a session.
 func (s *scope) route(ctx actor.Context, msg routed) {
 	if msg.to.Scope != s.path {
 		s.routeBelow(ctx, msg)
@@ -87,8 +87,8 @@ func (s *scope) route(ctx actor.Context, msg routed) {
 	}
 }
 
-// routeBelow passes a request towards a sub-scope, which is made if the request
-// makes it.
+// routeBelow passes a request to a sub-scope. It spawns a missing one if the request opens
+// it.
 func (s *scope) routeBelow(ctx actor.Context, msg routed) {
 	name := msg.to.Scope.Names()[len(s.path.Names())]
 	child, ok := s.scopes[name]
@@ -105,7 +105,7 @@ func (s *scope) routeBelow(ctx actor.Context, msg routed) {
 	ctx.RequestWithCustomSender(child, msg, ctx.Sender())
 }
 
-// creates reports whether a request makes the scope it is for.
+// creates reports whether a request opens a missing scope.
 func creates(request any) bool {
 	switch request.(type) {
 	case openScope, openSession, placement:
@@ -122,7 +122,7 @@ func (s *scope) spawnScope(ctx actor.Context, name string) *actor.PID {
 	return pid
 }
 
-// openSession makes a session, or finds it: it answers by what it is.
+// openSession passes OpenSession to the session, which answers. It spawns a missing one.
 func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
 	if s.closing != nil && ctx.Sender() != nil {
 		refuse(ctx, r.ask, scopeIsClosing(s.path))
@@ -140,7 +140,7 @@ func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
 	ctx.RequestWithCustomSender(pid, routed{to: msg.to, request: r.ask}, ctx.Sender())
 }
 
-// maxNone bounds the sessions that could not be opened and may be tried again.
+// maxNone bounds the sessions that could not be opened and wait for another try.
 const maxNone = 64
 
 func (s *scope) spawnSession(ctx actor.Context, o openSession) *actor.PID {
@@ -158,7 +158,7 @@ func (s *scope) spawnSession(ctx actor.Context, o openSession) *actor.PID {
 	return pid
 }
 
-// place counts a job and hands it to its session.
+// place counts a job and passes it to its session.
 func (s *scope) place(ctx actor.Context, msg routed, p placement) {
 	if !s.admit(ctx, p) {
 		return
@@ -166,7 +166,7 @@ func (s *scope) place(ctx actor.Context, msg routed, p placement) {
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok {
 		if s.quota.Sessions > 0 && len(s.sessions)-len(s.none) >= s.quota.Sessions && isNew(p.job) {
-			s.left(p.job.ID) // it was counted
+			s.left(p.job.ID) // admit has counted it
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
 			ctx.Send(ctx.Parent(), openFailed{at: messages.Address{Scope: s.path, Session: msg.to.Session}})
 			return
@@ -176,8 +176,8 @@ func (s *scope) place(ctx actor.Context, msg routed, p placement) {
 	ctx.Send(pid, msg.request)
 }
 
-// admit counts a job that goes by against the quota of this scope. A job that
-// was told of is never refused: it only changes places.
+// admit counts a job against the quota of this scope. A reported job is never refused: it
+// only moves.
 func (s *scope) admit(ctx actor.Context, p placement) bool {
 	switch {
 	case isNew(p.job) && s.closing != nil:
@@ -193,7 +193,7 @@ func (s *scope) admit(ctx actor.Context, p placement) bool {
 	return true
 }
 
-// isNew says whether nobody was told of a job yet.
+// isNew reports whether no fact about a job exists yet.
 func isNew(job *messages.Job) bool { return job.State == messages.Queued && job.Seq == 0 }
 
 func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Error) {
@@ -216,7 +216,7 @@ func (s *scope) toSession(ctx actor.Context, msg routed) {
 	ctx.RequestWithCustomSender(pid, msg, ctx.Sender())
 }
 
-// passUp sends what a child said towards the supervisor, and keeps count.
+// passUp passes a child's message to the parent and updates the counts.
 func (s *scope) passUp(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case jobUpdate:

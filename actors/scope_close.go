@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// close ends everything in the scope, leaves and roots at the same time, or
-// joins an end that is on its way, which may be given less time.
+// close closes all sessions and sub-scopes at the same time. A repeated close may shorten
+// the grace.
 func (s *scope) close(ctx actor.Context, r messages.CloseScope) {
 	if s.closing == nil {
 		s.closing = &scopeClosing{ask: r}
@@ -36,7 +36,7 @@ func (s *scope) closeSession(ctx actor.Context, id messages.SessionID, r message
 	}})
 }
 
-// sessionStopped stops a session that has ended, and tells of it.
+// sessionDown stops a closed session and reports it.
 func (s *scope) sessionDown(ctx actor.Context, m sessionStopped) {
 	delete(s.holds, m.who.Id)
 	if pid := s.sessions[m.fact.Session]; pid != nil && pid.Equal(m.who) {
@@ -51,7 +51,7 @@ func (s *scope) sessionDown(ctx actor.Context, m sessionStopped) {
 	s.closeStep(ctx)
 }
 
-// scopeStopped stops a sub-scope that has ended, and tells of it.
+// scopeDown stops a closed sub-scope and reports it.
 func (s *scope) scopeDown(ctx actor.Context, m scopeStopped) {
 	delete(s.holds, m.who.Id)
 	for name, pid := range s.scopes {
@@ -67,7 +67,7 @@ func (s *scope) scopeDown(ctx actor.Context, m scopeStopped) {
 	s.closeStep(ctx)
 }
 
-// closeStep reports the end when no child is left.
+// closeStep reports the end of the scope when no child is left.
 func (s *scope) closeStep(ctx actor.Context) {
 	c := s.closing
 	if c == nil || c.told || len(s.sessions) > 0 || len(s.scopes) > 0 || s.missing > 0 {
@@ -79,12 +79,12 @@ func (s *scope) closeStep(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), scopeStopped{who: ctx.Self(), fact: fact})
 }
 
-// lost asks for what a dead child held to be placed again: its jobs live on
-// with the engine, and the supervisor knows them.
+// lost asks the supervisor to place the jobs of a crashed child again. The engine still runs
+// them.
 func (s *scope) lost(ctx actor.Context, who *actor.PID) {
 	held, ok := s.holds[who.Id]
 	if !ok {
-		return // it was stopped when it had said its last word
+		return // it was stopped after its report
 	}
 	delete(s.holds, who.Id)
 	if held.session != "" {

@@ -6,13 +6,13 @@ import (
 	"troupe/messages"
 )
 
-// scopeRelease waits for the ends of what a client leaves in a scope, which the supervisor
-// (parent) has asked for: of scopes and sessions, and of the jobs that a gather stops. It
-// answers the client once. Should it die, the ends come all the same.
+// scopeRelease waits until the jobs, sessions and scopes end that a client leaves in a scope.
+// The supervisor (parent) has stopped and closed them, so a crash of this actor loses only
+// the answer. It answers the client once.
 type scopeRelease struct {
 	deps    *Deps
 	left    messages.ScopeReleased
-	waits   int // answers that have not come
+	waits   int // pending answers
 	client  *actor.PID
 	refusal *messages.Error
 	over    bool
@@ -46,7 +46,7 @@ func (p *scopeRelease) Receive(ctx actor.Context) {
 	}
 }
 
-// heard takes one end, or why it cannot be told.
+// heard takes the answer about one end.
 func (p *scopeRelease) heard(ctx actor.Context, left []messages.Survivor, refusal *messages.Error) {
 	p.waits--
 	p.left.Survivors = append(p.left.Survivors, left...)
@@ -56,7 +56,7 @@ func (p *scopeRelease) heard(ctx actor.Context, left []messages.Survivor, refusa
 	p.step(ctx)
 }
 
-// step answers when nothing is waited for any more.
+// step answers the client when all answers have come.
 func (p *scopeRelease) step(ctx actor.Context) {
 	if p.waits > 0 || p.over {
 		return

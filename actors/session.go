@@ -10,51 +10,50 @@ import (
 	"troupe/messages"
 )
 
-// session owns one place to run and the commands in it. It is the guarantor of
-// its jobs: a command actor that dies is replaced, and the job is adopted. It
-// speaks with its scope (parent), its commands (children) and the node (turns,
-// by way of the scope).
+// session owns one executor and the commands in it. After a crash of a command it spawns a
+// new one, which adopts the job. It sends messages to its scope (parent) and its commands
+// (children).
 type session struct {
 	deps       *Deps
 	open       messages.OpenSession
 	inherited  []backends.InventoryJob
-	noExecutor bool // without a place: it failed too often
-	// tentative says that nobody but a command has asked for it (docs/decisions/038).
+	noExecutor bool // opened without an executor, after too many crashes
+	// tentative says that only a command has asked for the session (docs/decisions/038).
 	tentative bool
-	announced bool // the node was told that it is open
+	announced bool // sessionOpened is sent
 
-	executor     backends.Executor
+	executor     backends.Executor // nil: none
 	capabilities backends.Capabilities
-	failed       *messages.Error // the place could not be opened
-	neverRan     bool            // no command of the live shell ever began: the last was refused for what the shell begins with, maybe
-	ran          bool            // one did, or may have
+	failed       *messages.Error // why there is no executor
+	neverRan     bool            // no command has started in this shell; its setup may be the reason
+	ran          bool            // a command has started, or may have
 	snapshot     snapshotTaken
 	machine      lifecycle.Session
 	jobs         map[messages.JobID]*ticket
-	unchecked    []*ticket // they wait for a look, the first for its result
+	unchecked    []*ticket // jobs that wait for a check; that of the first runs
 	byPID        map[string]*ticket
-	adopted      time.Time        // when an actor was last put around a job that existed
-	settled      []messages.JobID // the node has not heard so yet
-	closing      *closing
+	adopted      time.Time        // of the last adoption
+	settled      []messages.JobID // settled, not yet reported
+	closing      *closing         // nil: open
 }
 
-// settledAtOnce is of how many jobs the node hears at one go that they are settled.
+// settledAtOnce is the number of settled jobs in one report.
 const settledAtOnce = 16
 
-// ticket is the session's promise about one job: it is heard of until it ends.
+// ticket is the session's state of one job, until its end is settled.
 type ticket struct {
-	place          placement // its job is the record as it was last told
-	pid            *actor.PID
-	slotGranted    bool              // it may start
-	replaced       bool              // it was placed before, and may have begun
-	reportSettled  bool              // the node is to hear at once that it is settled
-	endLeft        bool              // … and not that: its end stays with the engine
-	handingOver    bool              // it is given away when its actor is gone
-	flags          []messages.Flag   // … of the session's own to its record
-	deferred       []deferredRequest // what was asked of it before it was accepted
-	checkCancelled chan struct{}     // closed when nobody waits for a look at it any more
+	place          placement         // its job is the record reported last
+	pid            *actor.PID        // of the command actor; nil: none
+	slotGranted    bool              // the job may start
+	replaced       bool              // it was placed before with a slot and may have started
+	reportSettled  bool              // report at once that it is settled
+	endLeft        bool              // its end stays with the engine: never report it as settled
+	handingOver    bool              // it is handed over when its actor has stopped
+	flags          []messages.Flag   // that the session adds to its record
+	deferred       []deferredRequest // requests before it was accepted
+	checkCancelled chan struct{}     // closed when its check is not needed any more
 	crashes        crashes
-	unsupervised   *unsupervisedJob // supervised without an actor: its actors crashed too often
+	unsupervised   *unsupervisedJob // nil: the job has an actor
 }
 
 func newSession(d *Deps, o openSession) *session {
@@ -71,11 +70,11 @@ func (s *session) Receive(ctx actor.Context) {
 		s.start(ctx)
 	case *actor.Stopping:
 		s.abandon(ctx)
-	case *actor.Stopped: // and with it its commands, one of which may have been about to start
+	case *actor.Stopped: // after its commands, one of which may have been about to start
 		s.release()
 	case *actor.Terminated:
 		if s.byPID[msg.Who.Id] != nil {
-			ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // behind the child's last words
+			ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // after the child's remaining messages
 		}
 	case childStopped:
 		s.replace(ctx, msg.who)
@@ -106,7 +105,7 @@ func (s *session) Receive(ctx actor.Context) {
 	}
 }
 
-// place takes a job in: to its queue, or, if it exists, to stand around it.
+// place queues a new job or adopts one that exists.
 func (s *session) place(ctx actor.Context, p placement) {
 	id, state := p.job.ID, p.job.State
 	t := &ticket{place: p, slotGranted: state == messages.Starting && !p.slotGranted && !p.inherited}
@@ -124,10 +123,10 @@ func (s *session) place(ctx actor.Context, p placement) {
 	if s.unseenAt(id) >= 0 {
 		return // placed twice, as below
 	}
-	if there, twice := s.jobs[id]; twice { // two of those above it died: it was placed for each
+	if there, twice := s.jobs[id]; twice { // two actors above have crashed: it was placed for each
 		switch {
 		case there.slotGranted || there.place.job.State != messages.Queued:
-		case state == messages.Starting: // its turn was lost on the way
+		case state == messages.Starting: // a crash has lost its slot
 			s.perform(ctx, s.machine.Step(lifecycle.SlotGranted{Job: id}))
 		default:
 			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id}))
@@ -142,19 +141,19 @@ func (s *session) place(ctx actor.Context, p placement) {
 	}
 	p.job.Backend, p.job.Dir = s.open.Backend, s.startDir(p)
 	if s.capabilities.Keeps {
-		p.job.EnvDropped = nil // nothing was left out: the shell has its own environment
+		p.job.EnvDropped = nil // the shell has its own environment
 	}
 	p.job.Terminal = s.terminal(p.job.Terminal)
-	if !s.capabilities.Separate && p.job.State == messages.Queued { // whatever was asked for
+	if !s.capabilities.Separate && p.job.State == messages.Queued { // the executor has one stream
 		p.job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
 	}
-	if p.slotGranted && state == messages.Starting && !p.inherited { // it may have begun: then it does not wait behind others
+	if p.slotGranted && state == messages.Starting && !p.inherited { // it may have started: then it does not queue
 		_, err := adopt(s.executor.Adopt, p.job.UID, func(messages.ProcessFact) {})
 		p.inherited = err == nil
 		t.place.inherited = p.inherited
 	}
 	if t.replaced = p.slotGranted && state == messages.Starting && !p.inherited; t.replaced {
-		p.job.State = messages.Queued // it begins as any other, if it can
+		p.job.State = messages.Queued // it starts as a new job
 	}
 	if state == messages.Queued && s.closing == nil && (len(s.unchecked) > 0 || !s.executor.Runnable(s.spec(t))) {
 		s.returnSlot(ctx, t)
@@ -166,7 +165,7 @@ func (s *session) place(ctx actor.Context, p placement) {
 	s.accept(ctx, t)
 }
 
-// accept takes a job that can be run, as far as can be told.
+// accept takes a job that has passed its check.
 func (s *session) accept(ctx actor.Context, t *ticket) {
 	p, id := t.place, t.place.job.ID
 	if s.failed != nil {
@@ -192,7 +191,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	s.announce(ctx)
 	s.jobs[id], s.ran, s.neverRan = t, true, false
 	s.perform(ctx, todo)
-	s.spawn(ctx, t) // with its turn, if it has one by now
+	s.spawn(ctx, t) // with its slot, if perform has granted it
 	t.passEarly(ctx)
 	if p.job.State == messages.Queued && s.machine.Waits(id) {
 		s.applyUpdate(ctx, jobUpdate{fact: messages.CommandQueued{}, job: p.job})
@@ -202,7 +201,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	}
 }
 
-// returnSlot gives back the turn that a job came with: others may start before it.
+// returnSlot returns the slot of a job that waits for a check, so that others may start.
 func (s *session) returnSlot(ctx actor.Context, t *ticket) {
 	if t.place.slotGranted {
 		t.place.slotGranted = false
@@ -214,8 +213,8 @@ func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Err
 	ctx.Send(ctx.Parent(), placeRejected{job: id, err: *err})
 }
 
-// spawn puts an actor around a job. A job that was not heard to start is
-// started again if it has its turn: the engine joins an id that it knows.
+// spawn spawns the command actor of a job. It starts a job with a slot whose start was not
+// reported: the engine does not start an id twice.
 func (s *session) spawn(ctx actor.Context, t *ticket) {
 	job := t.place.job
 	adopt := t.place.inherited || hasStarted(job.State)
@@ -227,8 +226,8 @@ func (s *session) spawn(ctx actor.Context, t *ticket) {
 	}
 }
 
-// noteAdopted notes that a job is adopted. That the journal has its end may have
-// been told to the actor before: it is asked for again.
+// noteAdopted records an adoption. The former actor may have received recorded, so it is
+// requested again.
 func (s *session) noteAdopted(ctx actor.Context, job *messages.Job) {
 	s.adopted = clock()
 	if job.State.Ended() {
@@ -250,8 +249,8 @@ func (s *session) newCommand(t *ticket, adopt bool) *command {
 	return c
 }
 
-// answered is how far what was asked of the terminal of a job has an answer: of one
-// that an actor was around already, nobody knows.
+// answered returns how far the terminal queries of a job are answered. After a crash of its
+// actor that is unknown.
 func (t *ticket) answered(adopt bool) int64 {
 	if !adopt {
 		return 0
@@ -261,12 +260,12 @@ func (t *ticket) answered(adopt bool) int64 {
 	return known
 }
 
-// replace puts a new actor around a job whose actor died. Lost is said only of
-// a job that the engine no longer knows, so that it never means "still running".
+// replace spawns a new actor for a job whose actor has crashed, or marks the job unsupervised
+// after too many crashes.
 func (s *session) replace(ctx actor.Context, who *actor.PID) {
 	t, ok := s.byPID[who.Id]
 	if !ok {
-		return // it had said its last word
+		return // it was stopped after childDone
 	}
 	delete(s.byPID, who.Id)
 	if t.handingOver {
@@ -279,7 +278,7 @@ func (s *session) replace(ctx actor.Context, who *actor.PID) {
 		s.spawn(ctx, t)
 	}
 	if s.closing != nil && !t.place.job.State.Ended() {
-		s.stop(ctx, t, s.closing.ask) // it may have been told to the actor that died
+		s.stop(ctx, t, s.closing.ask) // the crashed actor may have lost it
 	}
 }
 
@@ -294,18 +293,18 @@ func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 			t := s.jobs[e.Job]
 			t.slotGranted = true
 			dir := s.startInDir(t)
-			if t.pid != nil && !t.handingOver { // its next place begins it
+			if t.pid != nil && !t.handingOver { // else its next session starts it
 				ctx.Send(t.pid, startGranted{dir: dir})
 			}
 		}
 	}
 }
 
-// applyUpdate keeps what is told of a job and passes the news up.
+// applyUpdate stores the record of an update and passes the update up.
 func (s *session) applyUpdate(ctx actor.Context, n jobUpdate) {
 	t, ok := s.jobs[n.job.ID]
 	if !ok {
-		return // it was handed over; its new place hears it again
+		return // it was handed over; its new session receives the fact again
 	}
 	n.job = t.flagged(n.job)
 	ended := t.place.job.State.Ended()
@@ -323,7 +322,7 @@ func (s *session) applyUpdate(ctx actor.Context, n jobUpdate) {
 	}
 }
 
-// retire lets a command go that has nothing left to do.
+// retire stops a command that is done.
 func (s *session) retire(ctx actor.Context, t *ticket) {
 	switch {
 	case t == nil:
@@ -341,12 +340,12 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 	}
 	if t.pid != nil {
 		delete(s.byPID, t.pid.Id)
-		ctx.Stop(t.pid) // nothing is behind its last word: the node answers for the job since before
+		ctx.Stop(t.pid) // no request is queued: the supervisor answers for retired jobs
 	}
 	s.closeStep(ctx)
 }
 
-// tellSettled tells the node what is settled.
+// tellSettled reports the settled jobs.
 func (s *session) tellSettled(ctx actor.Context) {
 	if len(s.settled) > 0 {
 		ctx.Send(ctx.Parent(), settled{jobs: s.settled})
@@ -354,7 +353,7 @@ func (s *session) tellSettled(ctx actor.Context) {
 	}
 }
 
-// unsettled passes up what a job leaves with its engine.
+// unsettled passes up that the engine keeps the end of a job.
 func (s *session) unsettled(ctx actor.Context, m unsettled) {
 	if t := s.jobs[m.job]; t != nil {
 		t.endLeft = true
@@ -362,7 +361,7 @@ func (s *session) unsettled(ctx actor.Context, m unsettled) {
 	ctx.Send(ctx.Parent(), m)
 }
 
-// querySettled tells the node what is settled, and of this job as soon as it is.
+// settledAsked reports the settled jobs now, and this job as soon as it is settled.
 func (s *session) settledAsked(ctx actor.Context, id messages.JobID) {
 	if t := s.jobs[id]; t != nil {
 		t.reportSettled = true
@@ -370,7 +369,7 @@ func (s *session) settledAsked(ctx actor.Context, id messages.JobID) {
 	s.tellSettled(ctx)
 }
 
-// abandon lets go of the jobs without an actor, of the looks, and of its timer.
+// abandon releases unsupervised jobs and cancels checks and the timer.
 func (s *session) abandon(ctx actor.Context) {
 	for _, t := range s.unchecked {
 		t.giveUpLook()
@@ -386,7 +385,7 @@ func (s *session) abandon(ctx actor.Context) {
 	}
 }
 
-// release lets go of the place; what it holds lives on with the engine.
+// release releases the executor. The engine keeps its jobs.
 func (s *session) release() {
 	if s.executor != nil {
 		s.executor.Release()

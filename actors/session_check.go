@@ -9,21 +9,20 @@ import (
 	"troupe/messages"
 )
 
-// checkResult is what a look at a command has found; nil is nothing wrong.
+// checkResult is the result of the check of a command.
 type checkResult struct {
 	noDeadLetter
 	at  *ticket
-	err *messages.Error
+	err *messages.Error // nil: it can run
 }
 
-// maxLooks is how many looks a node has under way. Each may hold a thread for ever,
-// also when nobody waits for it any more, and with 10,000 threads Go ends the
-// process.
+// maxLooks bounds the checks of a node that run at a time. A check can block a thread for
+// ever, also when it is not needed any more, and at 10,000 threads Go ends the process.
 const maxLooks = 64
 
-// startCheck asks whether the first of the jobs that nobody has looked at can be run.
-// That may wait for a directory of a machine that is gone, so it is done apart;
-// what is placed meanwhile waits behind, in its order.
+// startCheck checks whether the first unchecked job can run. A check may wait for the
+// directory of a dead network mount, so it runs in its own goroutine. Jobs that are placed
+// meanwhile wait in order.
 func (s *session) startCheck(ctx actor.Context) {
 	root, self, shell, t := ctx.ActorSystem().Root, ctx.Self(), s.executor, s.unchecked[0]
 	spec := s.spec(t)
@@ -39,7 +38,7 @@ func (s *session) startCheck(ctx actor.Context) {
 		found := checkResult{at: t, err: internalError()}
 		defer func() {
 			if reason := recover(); reason != nil {
-				found.err.Message = fmt.Sprintf("the look at the command failed: %v", reason)
+				found.err.Message = fmt.Sprintf("the check of the command crashed: %v", reason)
 			}
 			if reachable(root, self) {
 				root.Send(self, found)
@@ -49,10 +48,10 @@ func (s *session) startCheck(ctx actor.Context) {
 	})
 }
 
-// checkDone goes on with what was looked at, and with what waited behind it.
+// checkDone accepts or refuses the checked job and continues with the next.
 func (s *session) checkDone(ctx actor.Context, found checkResult) {
 	if len(s.unchecked) == 0 || s.unchecked[0] != found.at {
-		return // it was stopped or given away meanwhile
+		return // it was stopped or handed over meanwhile
 	}
 	s.unchecked = s.unchecked[1:]
 	if id := found.at.place.job.ID; found.err != nil {
@@ -65,7 +64,7 @@ func (s *session) checkDone(ctx actor.Context, found checkResult) {
 	s.continueChecks(ctx)
 }
 
-// continueChecks takes what needs no look, up to the next that does.
+// continueChecks accepts jobs that need no check, up to the next that does.
 func (s *session) continueChecks(ctx actor.Context) {
 	for len(s.unchecked) > 0 {
 		t := s.unchecked[0]
@@ -78,8 +77,8 @@ func (s *session) continueChecks(ctx actor.Context) {
 	}
 }
 
-// askUnchecked takes what is asked of a job that has not been looked at: it can be
-// stopped and given away, and all else waits for it.
+// askUnchecked takes a request to an unchecked job. It stops the job or hands it over at
+// once; other requests wait. It returns false if there is no such job.
 func (s *session) askUnchecked(ctx actor.Context, msg routed) bool {
 	i := s.unseenAt(msg.to.Job)
 	if i < 0 {
@@ -101,7 +100,7 @@ func (s *session) askUnchecked(ctx actor.Context, msg routed) bool {
 		if s.jobs[msg.to.Job] == nil {
 			return false
 		}
-		s.pass(ctx, t, msg.request) // before its turn can come: it must not begin
+		s.pass(ctx, t, msg.request) // before a slot can come: the job must not start
 	default:
 		t.wait(ctx, msg)
 	}
@@ -121,7 +120,7 @@ func (t *ticket) wait(ctx actor.Context, msg routed) {
 	t.deferred = append(t.deferred, deferredRequest{msg.request, ctx.Sender()})
 }
 
-// passEarly hands what waited for the job to its command, in its order.
+// passEarly passes the waiting requests to the command, in order.
 func (t *ticket) passEarly(ctx actor.Context) {
 	for _, q := range t.deferred {
 		ctx.RequestWithCustomSender(t.pid, q.request, q.sender)
@@ -129,7 +128,7 @@ func (t *ticket) passEarly(ctx actor.Context) {
 	t.deferred = nil
 }
 
-// refuseEarly answers what waited for a job that does not come.
+// refuseEarly refuses the waiting requests.
 func (t *ticket) refuseEarly(ctx actor.Context, err *messages.Error) {
 	for _, q := range t.deferred {
 		refuseSender(ctx.ActorSystem().Root, &actor.MessageEnvelope{Message: q.request, Sender: q.sender}, err)
@@ -137,7 +136,7 @@ func (t *ticket) refuseEarly(ctx actor.Context, err *messages.Error) {
 	t.deferred = nil
 }
 
-// giveUpLook ends the wait for a look, if it has not begun.
+// giveUpLook cancels a check that has not started.
 func (t *ticket) giveUpLook() {
 	if t.checkCancelled != nil {
 		close(t.checkCancelled)
@@ -149,8 +148,7 @@ func (s *session) unseenAt(id messages.JobID) int {
 	return slices.IndexFunc(s.unchecked, func(t *ticket) bool { return t.place.job.ID == id })
 }
 
-// dropUnchecked takes a job from those that wait for a look. One that hangs holds
-// up nobody but those behind it, who are looked at now.
+// dropUnchecked removes an unchecked job. If its check ran, the next ones are checked now.
 func (s *session) dropUnchecked(ctx actor.Context, i int) {
 	s.unchecked[i].giveUpLook()
 	s.unchecked = slices.Delete(s.unchecked, i, i+1)
@@ -159,7 +157,7 @@ func (s *session) dropUnchecked(ctx actor.Context, i int) {
 	}
 }
 
-// acceptUnchecked takes all without a look: the session is closing, and stops them.
+// acceptUnchecked accepts all jobs without a check: the closing session stops them.
 func (s *session) acceptUnchecked(ctx actor.Context) {
 	unseen := s.unchecked
 	s.unchecked = nil

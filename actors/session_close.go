@@ -11,13 +11,12 @@ import (
 	"troupe/messages"
 )
 
-// closing is how far a session is on its way out: its jobs end, its shell is
-// closed, what was told of them is recorded, or the node waits for that no more
-// (confirmLate), and only then it is down.
+// closing is the state of a closing session. Its jobs end, its executor closes, and their
+// ends are recorded or not waited for any more (confirmLate). Then it is down.
 type closing struct {
 	ask       messages.CloseSession
 	shell     shellEnd
-	awaiting  map[string]bool // commands that were asked whether they have heard everything, by PID
+	awaiting  map[string]bool // commands with a pending syncFacts, by PID; false: answered
 	look      scheduler.CancelFunc
 	survivors []messages.Survivor
 }
@@ -28,11 +27,11 @@ const (
 	shellOpen shellEnd = iota
 	shellClosing
 	shellClosed
-	shellSettled // every command has said what it knows
-	allTold      // and the scope knows that this is the end
+	shellSettled // every command has answered syncFacts
+	allTold      // sessionStopped is sent
 )
 
-// The last question to a command: what was told before it has been heard.
+// syncFacts asks a command for factsSynced, which comes after all facts before it.
 type (
 	syncFacts   struct{ noDeadLetter }
 	factsSynced struct {
@@ -41,15 +40,14 @@ type (
 	}
 )
 
-// replayPatience is how long the engine may take to replay the facts of a job
-// that was adopted: a handful of messages, maybe over a socket. A place that is
-// closed sooner would not end what the job left, or not tell of its end.
+// replayPatience is how long the engine may take to replay the facts of an adopted job, maybe
+// over a socket. An executor that is closed before would miss the job's leftovers or its end.
 const replayPatience = time.Second
 
-// closeTick goes on with the end when the replays have come.
+// closeTick continues a close after replayPatience.
 type closeTick struct{ noDeadLetter }
 
-// close begins the end of the session, or joins it: the shortest grace counts.
+// close closes the session. A repeated close joins it; the shortest grace counts.
 func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
@@ -81,8 +79,7 @@ func (s *session) stop(ctx actor.Context, t *ticket, r messages.CloseSession) {
 	ctx.Send(t.pid, request)
 }
 
-// survived remembers who could not be ended: a job and the shell may both name
-// a process.
+// survived adds survivors. A job and the shell may name the same process.
 func (c *closing) survived(left []messages.Survivor) {
 	for _, one := range left {
 		if !slices.ContainsFunc(c.survivors, func(s messages.Survivor) bool { return s.PID == one.PID }) {
@@ -91,7 +88,7 @@ func (c *closing) survived(left []messages.Survivor) {
 	}
 }
 
-// closeStep goes on with the end as far as it can.
+// closeStep takes the close as far as it can go now.
 func (s *session) closeStep(ctx actor.Context) {
 	c := s.closing
 	if c == nil {
@@ -119,7 +116,7 @@ func (s *session) closeStep(ctx actor.Context) {
 	}
 }
 
-// closingStep hears what concerns the end of the session; nothing else is left to hear.
+// closingStep takes the messages of a close. All others are unexpected.
 func (s *session) closingStep(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case factsSynced:
@@ -131,7 +128,7 @@ func (s *session) closingStep(ctx actor.Context, msg any) {
 		s.closing.look = nil
 		s.closeStep(ctx)
 	case messages.CommandStopped, messages.CommandRejected:
-		// answers to stops of our own
+		// answers to the stops of close
 	default:
 		unhandled(ctx, s.deps)
 	}
@@ -147,8 +144,7 @@ func (s *session) shellClosed(ctx actor.Context, m messages.ShellClosed) {
 	s.closeStep(ctx)
 }
 
-// syncCommands asks the commands whether they have heard everything, each once,
-// and reports whether all have.
+// syncCommands sends each command one syncFacts and reports whether all have answered.
 func (s *session) syncCommands(ctx actor.Context) bool {
 	all := true
 	for _, t := range s.jobs {
@@ -176,8 +172,8 @@ func (s *session) live() int {
 	return n
 }
 
-// unrecorded counts the jobs whose end is on its way to the journal. What has
-// no end (its children were told to outlive the session) is not waited for.
+// unrecorded counts the retired jobs whose last fact is not recorded. Jobs with children that
+// outlive the session have no last fact; the close does not wait for them.
 func (s *session) unrecorded() int {
 	n := 0
 	for _, t := range s.jobs {

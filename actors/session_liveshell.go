@@ -10,32 +10,32 @@ import (
 	"troupe/messages"
 )
 
-// A live shell keeps its directory from one command to the next, may die between
-// two of them, and can do less for a command than a process of its own.
+// A live shell keeps its directory between commands and may die between two of them. It
+// supports fewer options than a one-shot job.
 
-// usualShell runs what names no shell.
+// usualShell is the shell of requests that name none.
 const usualShell = "bash"
 
-// shellDir says where the live shell of a session is: a command says it behind its end.
+// shellDir is the directory of a live shell. A command sends it after its end.
 type shellDir struct {
 	noDeadLetter
 	dir string
 }
 
-// notMovable says that a job cannot be handed over: it is one of a live shell's.
+// notMovable says that a job cannot be handed over: it runs in a live shell.
 type notMovable struct {
 	noDeadLetter
 	job messages.JobID
 	err messages.Error
 }
 
-// openFailed says that a session that was asked for is none: nothing of it is there.
+// openFailed says that a session could not be opened.
 type openFailed struct {
 	noDeadLetter
 	at messages.Address
 }
 
-// checkFits says why a new job cannot run here, whatever it is: nothing of it exists yet.
+// checkFits returns an error if this session cannot run a new job.
 func (s *session) checkFits(run *messages.RunCommand) *messages.Error {
 	if run.Open != nil {
 		if err := s.planMismatch(*run.Open); err != nil {
@@ -57,7 +57,7 @@ func (s *session) checkFits(run *messages.RunCommand) *messages.Error {
 	return run.CheckLive(s.open.Session)
 }
 
-// startDir a new job runs, as far as that is known before it begins.
+// startDir returns the directory of a new job, as far as it is known before the start.
 func (s *session) startDir(p placement) string {
 	asked := ""
 	if p.run != nil {
@@ -66,18 +66,18 @@ func (s *session) startDir(p placement) string {
 	return cmp.Or(p.job.Dir, asked, s.open.Dir, s.deps.Dir)
 }
 
-// startInDir gives a job of a live shell the directory in which the shell is now.
+// startInDir sets the directory of a job to the current one of its live shell.
 func (s *session) startInDir(t *ticket) string {
 	if !s.capabilities.Keeps || t.place.options.named {
 		return ""
 	}
-	job := *t.place.job // the node may have this one
+	job := *t.place.job // the supervisor may share the record
 	job.Dir = cmp.Or(s.open.Dir, s.deps.Dir)
 	t.place.job = &job
 	return job.Dir
 }
 
-// dirChanged takes where the shell is now, and tells the node: the next shell begins there.
+// dirChanged stores and reports the shell's directory. A new shell starts there.
 func (s *session) dirChanged(ctx actor.Context, dir string) {
 	if dir == "" || dir == s.open.Dir || !s.capabilities.Keeps {
 		return
@@ -86,8 +86,8 @@ func (s *session) dirChanged(ctx actor.Context, dir string) {
 	ctx.Send(ctx.Parent(), s.opens())
 }
 
-// replaced hears that the shell had died and was made anew, for the job that is about
-// to begin: who waits for that is told by its record.
+// replaced takes that a dead shell was replaced. A flag in the record of the job that starts
+// next tells its client.
 func (s *session) replaced(ctx actor.Context, m messages.SessionReplaced) {
 	m.Scope, m.Session = s.open.Scope, s.open.Session
 	s.flagNext(messages.FlagReplaced)
@@ -95,7 +95,7 @@ func (s *session) replaced(ctx actor.Context, m messages.SessionReplaced) {
 	ctx.Send(ctx.Parent(), m)
 }
 
-// flagNext has a flag put on the job that is about to begin.
+// flagNext adds a flag to the job that starts next.
 func (s *session) flagNext(f messages.Flag) {
 	for _, t := range s.jobs {
 		if t.slotGranted && !t.handingOver && !t.place.job.State.Ended() {
@@ -104,9 +104,8 @@ func (s *session) flagNext(f messages.Flag) {
 	}
 }
 
-// snapshotTried hears what became of the snapshot that a shell begins with. That there is none is
-// told by the record of the job that is about to begin; of the next shells only if it is
-// for another reason.
+// snapshotTried takes whether a new shell has loaded its snapshot. A flag in the record of
+// the job that starts next reports a failure, for later shells only a different one.
 func (s *session) snapshotTried(ctx actor.Context, m messages.SnapshotTried) {
 	was := s.snapshot
 	s.snapshot = snapshotTaken{use: messages.SnapshotUsed}
@@ -122,13 +121,13 @@ func (s *session) snapshotTried(ctx actor.Context, m messages.SnapshotTried) {
 	ctx.Send(ctx.Parent(), s.opens())
 }
 
-// snapshotTaken is what became of the snapshot of the newest shell.
+// snapshotTaken is the use of the snapshot by the newest shell.
 type snapshotTaken struct {
 	use messages.SnapshotUse
 	why string
 }
 
-// flagged is the record of a job with what the session has to say of it.
+// flagged returns the record of a job with the flags of the session.
 func (t *ticket) flagged(job *messages.Job) *messages.Job {
 	if len(t.flags) == 0 {
 		return job
@@ -142,8 +141,8 @@ func (t *ticket) flagged(job *messages.Job) *messages.Job {
 	return &more
 }
 
-// staysHere refuses to give a job away: its shell would be somebody else's as long as
-// it runs, and what waits for that shell would run elsewhere.
+// staysHere refuses a hand-over. The other scope would own the shell while the job runs, and
+// queued jobs would run outside their shell.
 func (s *session) staysHere(ctx actor.Context, t *ticket) {
 	ctx.Send(ctx.Parent(), notMovable{job: t.place.job.ID, err: messages.Error{
 		Code: messages.Unsupported, Reason: "session",
@@ -152,7 +151,7 @@ func (s *session) staysHere(ctx actor.Context, t *ticket) {
 	}})
 }
 
-// describe is what the session is; the node knows what runs in it.
+// describe returns the session without its jobs, which the supervisor knows.
 func (s *session) describe() messages.SessionInfo {
 	info := messages.SessionInfo{
 		Scope: s.open.Scope, Session: s.open.Session, Backend: s.open.Backend,
@@ -165,12 +164,12 @@ func (s *session) describe() messages.SessionInfo {
 	return info
 }
 
-// sessionMeta is the session as it was opened, for the engine to keep.
+// memoPlace returns the plan of the session, for the metadata of its jobs.
 func (s *session) memoPlace() sessionMeta {
 	return sessionMeta{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask}
 }
 
-// isLive says whether a kind of session is a live shell.
+// isLive reports whether a backend runs live shells.
 func (d *Deps) isLive(backend string) bool {
 	b, ok := d.Backends[backend]
 	return ok && b.Can().Keeps

@@ -14,8 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// start opens the place. It must not fail: a place that cannot be opened
-// refuses what is asked of it.
+// start opens the executor. Without one the session refuses requests.
 func (s *session) start(ctx actor.Context) {
 	if s.noExecutor {
 		s.failed = &messages.Error{
@@ -57,23 +56,22 @@ func (s *session) start(ctx actor.Context) {
 	}
 }
 
-// sendOpened tells the node that the session is open, and as what.
+// sendOpened reports the open session.
 func (s *session) sendOpened(ctx actor.Context) {
 	s.announced = true
 	ctx.Send(ctx.Parent(), s.opens())
 }
 
-// announce tells it once, when the first command can run or somebody asks for the session.
+// announce reports the session once: when its first command can run, or a client opens it.
 func (s *session) announce(ctx actor.Context) {
 	if !s.announced && s.executor != nil {
 		s.sendOpened(ctx)
 	}
 }
 
-// startRejected hears that a command cannot run. Where no live shell ever began, what it was
-// to begin with may be why. If nobody but that command has asked for one, and no other
-// waits, there is no session: a mistyped directory leaves none behind, and takes nobody's
-// place.
+// startRejected takes that a command cannot run. If no command has run in the live shell, its
+// setup may be the reason. A tentative session without other commands is not opened then, so
+// that a mistyped directory leaves no session.
 func (s *session) startRejected(ctx actor.Context, err *messages.Error) {
 	if s.neverRan = s.capabilities.Keeps && !s.ran && len(s.inherited) == 0; !s.neverRan || s.announced || s.closing != nil || len(s.unchecked) > 0 {
 		return
@@ -83,7 +81,7 @@ func (s *session) startRejected(ctx actor.Context, err *messages.Error) {
 	s.cannotOpen(ctx, err)
 }
 
-// environ is the whole environment that the session's live shell begins with.
+// environ returns the environment with which the session's live shell starts.
 func (s *session) environ() ([]string, *messages.Error) {
 	env, _, err := s.deps.Environment(messages.RunCommand{
 		EnvPolicy: s.open.EnvPolicy, BaseEnv: s.open.BaseEnv, Env: s.open.Env,
@@ -91,21 +89,20 @@ func (s *session) environ() ([]string, *messages.Error) {
 	return env, err
 }
 
-// ownPath says whether the PATH that the shell begins with is that of the one who asked for
-// it: a person has in theirs what their own shell has put there, and maybe more.
+// ownPath reports whether the shell starts with the PATH of its client, which may have more
+// entries than the shell's own setup makes.
 func (s *session) ownPath() bool {
 	return s.open.EnvPolicy == messages.EnvCaller || slices.ContainsFunc(s.open.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 }
 
-// cannotOpen keeps why the place could not be opened, and tells the node that there
-// is none.
+// cannotOpen stores why there is no executor and reports that the session is not open.
 func (s *session) cannotOpen(ctx actor.Context, err *messages.Error) {
 	s.failed = err
 	ctx.Send(ctx.Parent(), openFailed{at: messages.Address{Scope: s.open.Scope, Session: s.open.Session}})
 }
 
-// reopen tries to open what could not be opened as it was asked for before, or whose
-// shell could not begin so: that keeps nobody from its name.
+// reopen opens the session with another plan if it has no executor, or if no command has run
+// in it.
 func (s *session) reopen(ctx actor.Context, plan messages.SessionPlan) {
 	switch {
 	case s.unopened():
@@ -119,7 +116,7 @@ func (s *session) reopen(ctx actor.Context, plan messages.SessionPlan) {
 	s.start(ctx)
 }
 
-// planMismatch says what of a plan the session is not that is open.
+// planMismatch returns an error if the open session differs from a plan.
 func (s *session) planMismatch(plan messages.SessionPlan) *messages.Error {
 	if (plan.Backend == "" || plan.Backend == s.open.Backend) && (plan.Shell == "" || sameShell(plan.Shell, s.open.Shell)) {
 		return nil
@@ -140,7 +137,7 @@ func sameShell(a, b string) bool {
 	return a == b || filepath.Base(a) == filepath.Base(b) && (!filepath.IsAbs(a) || !filepath.IsAbs(b))
 }
 
-// opened answers OpenSession: again, if the session is what was asked for.
+// opened answers OpenSession. It succeeds again if the session fits the plan.
 func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	s.tentative = false
 	if ctx.Sender() != nil {
@@ -161,12 +158,12 @@ func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	}
 }
 
-// unopened says that there never was a place, and that nothing is held without one.
+// unopened reports whether the session has no executor and no jobs.
 func (s *session) unopened() bool {
 	return s.failed != nil && s.executor == nil && !s.noExecutor && s.closing == nil && len(s.jobs) == 0
 }
 
-// opens tells of the session as it was opened.
+// opens returns the report of the open session.
 func (s *session) opens() sessionOpened {
 	return sessionOpened{ask: s.open, fact: messages.SessionOpened{Info: s.describe()}}
 }

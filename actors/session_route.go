@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// routed takes what came down the tree: for the session itself, or for a job.
+// routed takes a request for the session or one of its jobs.
 func (s *session) routed(ctx actor.Context, msg routed) {
 	switch r := msg.request.(type) {
 	case messages.OpenSession:
@@ -29,7 +29,7 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 	case s.askUnchecked(ctx, msg):
 		return
 	default:
-		if _, away := msg.request.(releaseJob); away { // it has ended meanwhile, and whoever moves it waits to hear so
+		if _, away := msg.request.(releaseJob); away { // the job has ended meanwhile, which ends the hand-over
 			s.tellSettled(ctx)
 		}
 		refuse(ctx, msg.request, missing(msg.to, nil))
@@ -49,7 +49,7 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 	s.pass(ctx, t, msg.request)
 }
 
-// pass hands a request on to the job's command, which answers the client.
+// pass passes a request to the job's command, which answers the client.
 func (s *session) pass(ctx actor.Context, t *ticket, request any) {
 	if t.unsupervised != nil {
 		s.askUnsupervised(ctx, t, request)
@@ -58,12 +58,12 @@ func (s *session) pass(ctx actor.Context, t *ticket, request any) {
 	ctx.RequestWithCustomSender(t.pid, request, ctx.Sender())
 }
 
-// handOver gives a job away: its actor goes, its process does not notice, and the
-// place no longer counts it among its own.
+// handOver stops the actor of a job and removes the job from this session. Its process runs
+// on.
 func (s *session) handOver(ctx actor.Context, t *ticket) {
 	switch {
 	case t.handingOver:
-	case t.pid != nil: // its actor must be gone before another may adopt
+	case t.pid != nil: // its actor must stop before another adopts the job
 		t.handingOver = true
 		ctx.Send(t.pid, yield{})
 	default:
@@ -72,11 +72,11 @@ func (s *session) handOver(ctx actor.Context, t *ticket) {
 	}
 }
 
-// handedOver says that a job that was given away has no actor here any more.
+// handedOver reports that a job has no actor here any more.
 func (s *session) handedOver(ctx actor.Context, t *ticket) {
 	id := t.place.job.ID
 	delete(s.jobs, id)
-	if s.executor != nil { // else it was held without a place
+	if s.executor != nil { // else it was adopted without an executor
 		s.executor.Yield(t.place.job.UID)
 	}
 	ctx.Send(ctx.Parent(), jobReleased{job: id})

@@ -9,31 +9,31 @@ import (
 	"troupe/spill"
 )
 
-// spec is the command of a ticket as the shell is to run it.
+// spec returns the command of a job for the executor.
 func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
 	dir, env, shell := job.Dir, t.place.env, cmp.Or(run.Shell, s.open.Shell)
-	if s.capabilities.Keeps { // it is somewhere, and has an environment: these are what changes
+	if s.capabilities.Keeps { // only the changes: the shell has a directory and an environment
 		dir, env, shell = run.Dir, run.Env, s.open.Shell
 	}
 	return backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
 		Shell: shell, Dir: dir, Env: env, Umask: run.Mask(),
-		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal, Ended: nobodyTypes(run, job.Terminal)},
+		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal, Ended: inputEnded(run, job.Terminal)},
 		Grace:  lifecycle.Grace(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,
 		Log: plan(run, job.Session),
 	}
 }
 
-// nobodyTypes reports whether nobody types at the terminal of a job: its client said that there
-// is nothing to read, and waits for the end.
-func nobodyTypes(run *messages.RunCommand, t messages.Terminal) bool {
+// inputEnded reports whether the terminal of a job gets no input: its client has none and
+// waits for the end.
+func inputEnded(run *messages.RunCommand, t messages.Terminal) bool {
 	return t != (messages.Terminal{}) && run.Stdin == messages.StdinNull && !run.Background && !run.Shown
 }
 
-// terminal is the size of a job's terminal: what was asked for, or, where every job is
-// on one, that of the session.
+// terminal returns the size of a job's terminal: the requested one, or that of the session if
+// all its jobs have one.
 func (s *session) terminal(asked messages.Terminal) messages.Terminal {
 	if asked != (messages.Terminal{}) || !s.capabilities.Terminal || s.capabilities.Separate {
 		return asked
@@ -41,7 +41,7 @@ func (s *session) terminal(asked messages.Terminal) messages.Terminal {
 	return cmp.Or(s.open.Terminal, messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols})
 }
 
-// memos are what the engine is to keep with a job, if it can outlive the tree.
+// memos returns the encoder of a job's metadata; nil: its jobs cannot outlive the tree.
 func (s *session) memos(t *ticket) *metaEncoder {
 	if !s.capabilities.Outlive {
 		return nil
@@ -49,8 +49,7 @@ func (s *session) memos(t *ticket) *metaEncoder {
 	return &metaEncoder{at: s.memoPlace(), keep: t.place.recovery, terms: t.place.options}
 }
 
-// limits are what the job was promised: its timeout may have been changed since it
-// was asked for.
+// limits returns the limits of a job. Its timeout may have changed since the request.
 func limits(p placement) lifecycle.Limits {
 	return lifecycle.Limits{
 		Background: p.options.background, PromoteAfter: p.options.promoteAfter,

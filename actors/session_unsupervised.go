@@ -41,8 +41,7 @@ type unsupervisedJob struct {
 	clients replyTargets
 }
 
-// abandon lets go, as a command does: nobody waits for an answer, and the process stays
-// with the engine.
+// abandon refuses waiting requests and releases the process, which stays with the engine.
 func (l *unsupervisedJob) abandon(ctx actor.Context, why *messages.Error) {
 	if l.proc != nil {
 		l.proc.Release()
@@ -54,7 +53,7 @@ func (l *unsupervisedJob) abandon(ctx actor.Context, why *messages.Error) {
 	}
 }
 
-// unsupervisedFact is what the engine says of a job without an actor.
+// unsupervisedFact is a fact of the engine about a job without an actor.
 type unsupervisedFact struct {
 	noDeadLetter
 	job  messages.JobID
@@ -73,7 +72,7 @@ func (s *session) runUnsupervised(ctx actor.Context, t *ticket) {
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
 	facts := func(f messages.ProcessFact) { root.Send(self, unsupervisedFact{job: id, fact: f}) }
 	t.place.job = &job
-	if marks { // behind the end nothing but the last word is told
+	if marks { // an ended job reports only its last fact
 		s.applyUpdate(ctx, jobUpdate{fact: messages.CommandChanged{}, job: &job})
 	}
 	if !t.slotGranted && job.State == messages.Queued {
@@ -87,15 +86,15 @@ func (s *session) runUnsupervised(ctx actor.Context, t *ticket) {
 	switch {
 	case err == nil:
 		t.unsupervised.proc = proc
-	case err.Code == messages.NotFound && job.Started.IsZero() && !t.place.inherited && s.failed != nil: // it was to begin, and nobody could let it
+	case err.Code == messages.NotFound && job.Started.IsZero() && !t.place.inherited && s.failed != nil: // it could not start without an executor
 		s.stepUnsupervised(ctx, t, messages.ProcessFailed{Err: *s.failed, Shell: cannotRun, At: clock()})
 	case err.Code == messages.NotFound:
 		s.stepUnsupervised(ctx, t, lifecycle.Forgotten{Err: *err})
 	}
 }
 
-// adoptUnsupervised adopts a job as it can: by the place, or by the engine below it if there is
-// no place, or it fails.
+// adoptUnsupervised adopts a job by the executor, or by the engine if there is no executor or
+// it fails.
 func (s *session) adoptUnsupervised(uid messages.UID, facts backends.FactHandler) (backends.Process, *messages.Error) {
 	err := internalError()
 	if s.executor != nil {
@@ -123,7 +122,7 @@ func adopt(by func(messages.UID, backends.FactHandler) (backends.Process, error)
 	return proc, nil
 }
 
-// adoptWithoutExecutor takes a job that exists into a session without a place.
+// adoptWithoutExecutor adopts a job in a session without an executor.
 func (s *session) adoptWithoutExecutor(ctx actor.Context, t *ticket) {
 	id := t.place.job.ID
 	if s.jobs[id] != nil {
