@@ -7,22 +7,21 @@ import (
 	"troupe/messages"
 )
 
-// channelSpec is what a channel is made from: for a new subscriber, for one
-// that comes back, and after a crash.
+// channelSpec describes a channel: for a new subscriber, for one that returns, and after a
+// crash.
 type channelSpec struct {
 	id         messages.ChannelID
 	subscriber *actor.PID
 	filter     messages.Filter
-	after      messages.Seq // what the subscriber has dealt with
-	window     int
+	after      messages.Seq // acknowledged by the subscriber
+	window     int          // facts
 	last       messages.Seq // the newest fact in the journal; newer ones are delivered
-	newest     messages.Seq // the newest fact that has a number
-	resumed    bool         // the subscriber knows of the channel already
-	beyond     messages.Seq // the subscriber has come so far in another journal than ours; 0: it has not
+	newest     messages.Seq // the newest numbered fact
+	resumed    bool         // the subscriber has had Subscribed
+	beyond     messages.Seq // number that the subscriber had in another journal; 0: none
 }
 
-// windowOf is how many facts a subscriber is told of ahead of what it has
-// acknowledged.
+// windowOf returns how many facts a subscriber may have unacknowledged.
 func windowOf(asked int) int {
 	if asked <= 0 {
 		asked = messages.DefaultWindow
@@ -30,28 +29,26 @@ func windowOf(asked int) int {
 	return min(asked, messages.MaxOutbox)
 }
 
-// channel tells one subscriber the facts it asked for, in order, at most a
-// window ahead of what it has acknowledged. It holds what is new in a bounded
-// outbox; when that is full, or for what is older than the channel, it remembers
-// only how far it came and reads on from the journal. It speaks with its
-// subscriber and with the supervisor (parent), which keeps the number that was
-// acknowledged last and makes the channel anew should it die.
+// channel sends one subscriber the facts that pass its filter, in order, at most a window of
+// them unacknowledged. New facts wait in a bounded outbox. When that is full, and for facts
+// older than the channel, it reads from the journal. The supervisor (parent) keeps the last
+// acknowledged number and spawns a new channel after a crash.
 type channel struct {
 	deps *Deps
 	spec channelSpec
 
-	sentUpTo     messages.Seq   // all up to here was told, or is nothing the filter lets through
-	unacked      []messages.Seq // told and not acknowledged, at most the window
+	sentUpTo     messages.Seq   // facts up to here are sent or filtered out
+	unacked      []messages.Seq // sent and not acknowledged, at most the window
 	outbox       []messages.FactRecorded
-	bufferedUpTo messages.Seq // what the outbox knows of: all above told, up to here
-	last         messages.Seq // the newest fact; above held it is only in the journal
+	bufferedUpTo messages.Seq // the outbox has the facts above sentUpTo up to here
+	last         messages.Seq // the newest fact; above bufferedUpTo only the journal has them
 
 	reading bool
 	gen     int
 	cancel  scheduler.CancelFunc
 	flusher *actor.PID
 	over    bool
-	endSent bool // ended was said
+	endSent bool // childDone is sent
 }
 
 func channelProps(d *Deps, spec channelSpec) *actor.Props {
@@ -96,14 +93,14 @@ func (c *channel) start(ctx actor.Context) {
 	c.sendReady(ctx)
 }
 
-// hasSubscriber reports whether there is a subscriber. One that left without a word
-// never comes back under its PID: it subscribes again.
+// hasSubscriber reports whether the subscriber is reachable. One that was lost returns under
+// another PID.
 func (c *channel) hasSubscriber(ctx actor.Context) bool {
 	return !c.over && reachable(ctx, c.spec.subscriber)
 }
 
-// deliver takes new facts into the outbox, if none is missing before them and there
-// is room; otherwise they are left to the journal.
+// deliver puts new facts into the outbox if it has the facts before them and has room.
+// Otherwise the channel reads them from the journal later.
 func (c *channel) deliver(ctx actor.Context, m deliver) {
 	c.last = max(c.last, m.upTo)
 	c.trimAcked(m.acked)
@@ -133,19 +130,18 @@ func (c *channel) buffer(fact messages.FactRecorded) {
 	c.outbox = append(c.outbox, fact)
 }
 
-// dropOutbox forgets what the journal has too.
+// dropOutbox empties the outbox. The journal has its facts.
 func (c *channel) dropOutbox() {
 	c.outbox, c.bufferedUpTo = nil, c.sentUpTo
 }
 
-// acknowledge tells what there is room for now.
+// acknowledge sends the facts for which the window has room now.
 func (c *channel) acknowledge(ctx actor.Context, seq messages.Seq) {
 	c.trimAcked(seq)
 	c.sendReady(ctx)
 }
 
-// trimAcked forgets what is acknowledged. What was not told cannot have been dealt
-// with.
+// trimAcked removes acknowledged numbers. Facts that were not sent stay.
 func (c *channel) trimAcked(seq messages.Seq) {
 	n := 0
 	for n < len(c.unacked) && c.unacked[n] <= seq {
@@ -154,8 +150,8 @@ func (c *channel) trimAcked(seq messages.Seq) {
 	c.unacked = c.unacked[n:]
 }
 
-// sendReady tells what the window has room for, and reads on when there is room
-// for more than the outbox held.
+// sendReady sends the facts for which the window has room. It reads from the journal when
+// the outbox is empty and more facts exist.
 func (c *channel) sendReady(ctx actor.Context) {
 	if !c.hasSubscriber(ctx) {
 		c.dropOutbox()
@@ -181,7 +177,7 @@ func (c *channel) sendReady(ctx actor.Context) {
 	}
 }
 
-// answerFlush says that the subscriber has all there is, or that there is none.
+// answerFlush answers flush: the subscriber has all facts, or is gone.
 func (c *channel) answerFlush(ctx actor.Context) {
 	if c.flusher != nil {
 		ctx.Send(c.flusher, flushed{})
@@ -189,7 +185,7 @@ func (c *channel) answerFlush(ctx actor.Context) {
 	}
 }
 
-// unsubscribe ends the channel; it may be asked again.
+// unsubscribe ends the channel and answers. It may be called again.
 func (c *channel) unsubscribe(ctx actor.Context) {
 	bye := messages.Unsubscribed{Channel: c.spec.id, Reason: "unsubscribed"}
 	if c.hasSubscriber(ctx) {
@@ -203,7 +199,7 @@ func (c *channel) unsubscribe(ctx actor.Context) {
 	c.leave(ctx)
 }
 
-// leave says the last word, when no answer is on its way to this actor.
+// leave sends childDone once the channel is over and no page is pending.
 func (c *channel) leave(ctx actor.Context) {
 	if c.over && !c.reading && !c.endSent {
 		c.endSent = true

@@ -8,18 +8,17 @@ import (
 	"troupe/messages"
 )
 
-// readPatience is how long a channel waits for a page of the journal before it
-// asks again: the question may have been lost with the recorder, and a journal
-// that cannot be read now may be readable then.
+// readPatience is how long a channel waits for a page before it asks again. The recorder may
+// have crashed, or the journal may fail for a while.
 const readPatience = 5 * time.Second
 
-// readTimeout says that a page has not come.
+// readTimeout says that a page has not come in readPatience.
 type readTimeout struct {
 	noDeadLetter
 	gen int
 }
 
-// read asks for what comes after the outbox. One page is asked for at a time.
+// read requests the page after the outbox, one at a time.
 func (c *channel) read(ctx actor.Context) {
 	if c.reading {
 		return
@@ -38,8 +37,7 @@ func (c *channel) quitReading() {
 	c.gen++
 }
 
-// factsRead takes a page. One that could not be read is asked for again when
-// its patience is over.
+// factsRead takes a page. A failed read is repeated after readPatience.
 func (c *channel) factsRead(ctx actor.Context, m factsRead) {
 	if !c.reading || m.after != c.bufferedUpTo && !c.over {
 		return
@@ -52,8 +50,8 @@ func (c *channel) factsRead(ctx actor.Context, m factsRead) {
 	c.leave(ctx)
 }
 
-// takePage fills the outbox, which is empty. What is missing before the page is
-// no longer held by the journal, and said to be dropped.
+// takePage fills the empty outbox. It reports facts that the journal no longer has as
+// dropped.
 func (c *channel) takePage(ctx actor.Context, m factsRead) {
 	if !c.hasSubscriber(ctx) {
 		return

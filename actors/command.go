@@ -11,30 +11,30 @@ import (
 	"troupe/messages"
 )
 
-// command stands around one job: it decides by its machine, holds the process
-// and owns the sink of its output. It speaks with its session (parent), its
-// sink (child) and those who ask it something.
+// command is the actor of one job. It decides by its machine, holds the process and owns the
+// sink of the output. It sends messages to its session (parent), its sink (child) and the
+// clients of requests.
 type command struct {
 	deps         *Deps
 	shell        backends.Executor
-	spec         *backends.Command // nil: the engine was asked to start it, or not by this tree
+	spec         *backends.Command // nil: started, or adopted
 	machine      lifecycle.Command
-	meta         *metaEncoder // what the engine keeps with the job; nil: it cannot outlive the tree
-	metaSaved    bool         // it has it
+	meta         *metaEncoder // of the job's metadata; nil: the job cannot outlive the tree
+	metaSaved    bool         // the engine has the metadata
 	adopt        bool         // the engine has the job already
-	slotGranted  bool         // it has its turn
-	dirRequested bool         // its directory was asked for: in a live shell it is another than before
+	slotGranted  bool         // the job may start
+	dirRequested bool         // the request names a directory, which a live shell changes to
 
-	hasLogs     bool // the process exists or has failed: its logs are there if they ever will be
-	failed      bool // it could not be started: there are none
-	closed      bool // no byte follows
-	noSink      bool // its sink died too often: reads answer output_unavailable
-	finishing   bool // all is said
-	handingOver bool // … here: the job is handed over
+	hasLogs     bool // the process exists or has failed, so no more logs will come
+	failed      bool // the process could not start: there are no logs
+	closed      bool // no more bytes follow
+	noSink      bool // the sink crashed too often: reads answer output_unavailable
+	finishing   bool // the actor is done and waits for its sink and its stop
+	handingOver bool // it is done because the job is handed over
 	proc        backends.Process
 	sink        *actor.PID
 	clients     replyTargets
-	// terminal is that of the job, nil if it has none.
+	// terminal of the job; nil: none.
 	terminal *terminal
 	timers   map[lifecycle.Timer]scheduler.CancelFunc // nil: none was armed
 }
@@ -79,7 +79,7 @@ func (c *command) Receive(ctx actor.Context) {
 	}
 }
 
-// asked takes a control request; the client is answered once, by an effect.
+// asked takes a control request. An effect answers the client once.
 func (c *command) asked(ctx actor.Context, msg any) {
 	request, ok := msg.(messages.Addressed)
 	if !ok {
@@ -89,7 +89,7 @@ func (c *command) asked(ctx actor.Context, msg any) {
 	c.step(ctx, lifecycle.Asked{By: c.clients.ticket(ctx), Request: request})
 }
 
-// fact hears the engine. What concerns the output goes to the sink, too.
+// fact takes a fact of the engine. The sink receives those about the output.
 func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 	switch f := fact.(type) {
 	case messages.ProcessStarted:
@@ -116,7 +116,7 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 	c.step(ctx, fact)
 }
 
-// close tells the sink that no byte follows.
+// close tells the sink that no more bytes follow.
 func (c *command) close(ctx actor.Context) {
 	c.closed = true
 	c.open(ctx)
@@ -149,7 +149,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 			c.spec.Meta = c.meta.of(c.machine.Job)
 		}
 		c.proc = c.shell.Start(*c.spec, c.facts(ctx))
-		c.spec = nil // of many jobs that run it is a good part
+		c.spec = nil // saves much of the memory of a running job
 	case lifecycle.Do:
 		c.proc.Do(backends.Sequenced{Control: control(e.Request), Nth: e.Nth})
 		if r, is := e.Request.(messages.ResizeTerminal); is {
@@ -178,8 +178,8 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	}
 }
 
-// saveMeta has the engine keep what has changed, before anybody is told: who was told
-// that a job goes on in the background finds it there after a restart.
+// saveMeta stores changed metadata in the engine before the change is reported. A client that
+// was told of a promotion finds the job promoted after a restart.
 func (c *command) saveMeta(t lifecycle.Tell) {
 	if c.meta == nil || c.proc == nil {
 		return
@@ -201,8 +201,8 @@ func (c *command) disarm(t lifecycle.Timer) {
 	}
 }
 
-// start binds the actor to its job: a new one waits for its turn, if it has not come
-// with it; one whose former actor died is adopted and its facts are heard again.
+// start starts a job that has a slot, or adopts one that exists. The engine replays the facts
+// of an adopted job.
 func (c *command) start(ctx actor.Context) {
 	c.step(ctx, lifecycle.Placed{})
 	if c.slotGranted {
@@ -221,12 +221,12 @@ func (c *command) start(ctx actor.Context) {
 	c.proc = proc
 	c.skipQueries()
 	if c.meta != nil && !c.metaSaved && !c.machine.Job.State.Ended() {
-		proc.SaveMeta(c.meta.of(c.machine.Job)) // it may be at another place than before
+		proc.SaveMeta(c.meta.of(c.machine.Job)) // its scope may have changed
 	}
 }
 
-// facts is how the engine speaks to this actor and no other. What it says behind a
-// result that tells all is no news.
+// facts returns the handler by which the engine sends facts to this actor. It drops facts
+// that a ProcessExited with Last includes.
 func (c *command) facts(ctx actor.Context) backends.FactHandler {
 	root, self, over := ctx.ActorSystem().Root, ctx.Self(), false
 	return func(fact messages.ProcessFact) {
@@ -242,7 +242,7 @@ func (c *command) facts(ctx actor.Context) backends.FactHandler {
 	}
 }
 
-// open gives the sink its logs as soon as there are any.
+// open gives the sink its logs when the process exists or has failed.
 func (c *command) open(ctx actor.Context) {
 	if !c.hasLogs && c.sink != nil {
 		ctx.Send(c.sink, c.outputs())
@@ -251,12 +251,11 @@ func (c *command) open(ctx actor.Context) {
 	c.openTerminal(ctx)
 }
 
-// noJob is the record of an actor that has let its job go.
+// noJob is the record of an actor that has released its job.
 var noJob messages.Job
 
-// abandon lets go: no timer outlives the actor, nobody waits for its answer,
-// and the process stays with the engine. Of the many that a session had the library
-// keeps some, as long as it lives: they hold nothing any more.
+// abandon cancels the timers, refuses waiting requests and releases the process, which stays
+// with the engine. It clears the fields, since the library keeps some stopped actors.
 func (c *command) abandon(ctx actor.Context) {
 	for t := range c.timers {
 		c.disarm(t)
@@ -275,7 +274,7 @@ func (c *command) abandon(ctx actor.Context) {
 	c.proc, c.spec, c.meta, c.machine, c.clients = nil, nil, nil, lifecycle.Rebuild(&noJob, lifecycle.Limits{}), replyTargets{}
 }
 
-// askSink passes a request on to the sink, which is made when somebody asks.
+// askSink passes a request to the sink. It spawns the sink at the first request.
 func (c *command) askSink(ctx actor.Context) {
 	if c.noSink {
 		refuse(ctx, ctx.Message(), &messages.Error{
@@ -294,8 +293,8 @@ func (c *command) askSink(ctx actor.Context) {
 	ctx.RequestWithCustomSender(c.sink, ctx.Message(), ctx.Sender())
 }
 
-// requestStop asks to be stopped, behind the last answer of the sink: what waits in
-// its queue would be lost with it.
+// requestStop asks the parent for a stop after the last answer of the sink. An earlier stop
+// would lose the sink's queue.
 func (c *command) requestStop(ctx actor.Context) {
 	c.finishing = true
 	if c.sink != nil {
@@ -312,7 +311,7 @@ func (c *command) sinkLost(ctx actor.Context) {
 	}
 }
 
-// serveSink does what the sink asks for.
+// serveSink handles a message of the sink.
 func (c *command) serveSink(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case watchOutput:
@@ -320,7 +319,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 			c.proc.NotifyGrowth(m.stream, m.from)
 		}
 	case outputsWanted:
-		if c.hasLogs { // else it hears of them when the job has started
+		if c.hasLogs { // else open sends them
 			ctx.Send(ctx.Sender(), c.outputs())
 		}
 		if c.finishing && c.sink != nil {
@@ -331,7 +330,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 	}
 }
 
-// outputs tells the sink how to open the logs of the job's streams.
+// outputs returns how to open the logs of the job's streams.
 func (c *command) outputs() outputs {
 	if c.failed {
 		return outputs{closed: true, terminal: c.terminal.of(c.machine.Job.UID, unwritten)}
@@ -339,7 +338,7 @@ func (c *command) outputs() outputs {
 	return outputs{open: c.proc.Output, of: streams(*c.machine.Job), closed: c.closed, terminal: c.terminal.of(c.machine.Job.UID, c.proc.Output)}
 }
 
-// control is what a request asks of the process.
+// control returns a request in the form that the process takes.
 func control(request any) backends.Control {
 	switch r := request.(type) {
 	case messages.SignalCommand:

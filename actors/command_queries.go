@@ -13,44 +13,44 @@ import (
 	"troupe/spill"
 )
 
-// What a command does for a job on a terminal: it knows the sizes that the terminal
-// had, and answers what is asked while no client does (docs/decisions/024).
+// A command keeps the sizes of its job's terminal, and answers terminal queries while no
+// client shows the terminal (docs/decisions/024).
 
-// Screens draw what the terminals of jobs show. No call waits; each tells once, from a
-// goroutine of its own.
+// Screens draw the terminals of jobs. No call waits; each calls its function once, from
+// another goroutine.
 type Screens interface {
-	// Show tells what a terminal shows.
+	// Show draws the screen of a terminal.
 	Show(t backends.Terminal, told func(messages.ScreenText, *messages.Error))
-	// Answer tells what a terminal answers to what was asked behind the byte after.
+	// Answer returns a terminal's replies to the queries from the byte after.
 	Answer(t backends.Terminal, after int64, told func(backends.QueryReplies, *messages.Error))
 }
 
 const (
-	// maxSizes bounds the sizes that are remembered of one terminal.
+	// maxSizes bounds the sizes that are kept of one terminal.
 	maxSizes = 16
-	// unknownAnswers says that nobody knows what was answered before: all that was
-	// asked so far is taken for answered.
+	// unknownAnswers says that it is not known which queries have had a reply. Then all
+	// queries so far count as answered.
 	unknownAnswers = -1
 )
 
-// terminal is what a command knows of the terminal of its job.
+// terminal is a command's state of the terminal of its job.
 type terminal struct {
 	machine lifecycle.Terminal
 	sizes   []backends.SizeChange
-	rest    scheduler.CancelFunc
+	rest    scheduler.CancelFunc // of the next scan
 }
 
-// queriesScanned is what came of a look at the questions in an output; it is nothing for
-// anybody but the command that asked.
+// queriesScanned is the result of a scan of the output for terminal queries. Only the command
+// that requested it takes it.
 type queriesScanned struct {
 	noDeadLetter
 	event lifecycle.QueriesScanned
 }
 
-// scanTick says that a terminal may be looked at again.
+// scanTick says that the next scan is due.
 type scanTick struct{ noDeadLetter }
 
-// newTerminal is that of a job, nil if it has none.
+// newTerminal returns the terminal of a job; nil: it has none.
 func newTerminal(job messages.Job, answered int64) *terminal {
 	if job.Terminal == (messages.Terminal{}) {
 		return nil
@@ -61,27 +61,27 @@ func newTerminal(job messages.Job, answered int64) *terminal {
 // theRun names the client of a run whose own terminal shows the job.
 const theRun = "the run"
 
-// shownBy leaves the answers to the client of a run, as it was asked for, until the job
-// is promoted.
+// shownBy lets the client of a run answer the queries until the job is promoted, if its
+// terminal shows the job.
 func (t *terminal) shownBy(r *jobOptions, promoted bool) {
 	if t != nil && r.shown && !r.background && !promoted {
 		t.machine.Holder = theRun
 	}
 }
 
-// promoted has the client of the run answer no more.
+// promoted ends the answers of the run's client.
 func (c *command) promoted(ctx actor.Context) {
 	if c.terminal == nil || c.terminal.machine.Holder != theRun {
 		return
 	}
 	leave := messages.ReleaseTerminal{By: theRun}
-	if c.proc != nil { // else it has not begun
+	if c.proc != nil { // else the job has not started
 		leave.Through = c.written()
 	}
 	c.stepTerminal(ctx, leave)
 }
 
-// of is the terminal as whoever draws it must know it.
+// of returns the terminal for Screens.
 func (t *terminal) of(uid messages.UID, open func(messages.Stream) (spill.Log, error)) backends.Terminal {
 	if t == nil {
 		return backends.Terminal{}
@@ -89,7 +89,7 @@ func (t *terminal) of(uid messages.UID, open func(messages.Stream) (spill.Log, e
 	return backends.Terminal{ID: uid, Sizes: t.sizes, Log: func() (spill.Log, error) { return open(messages.Merged) }}
 }
 
-// openTerminal begins to answer, when the job has an output.
+// openTerminal starts to answer queries when the job has an output.
 func (c *command) openTerminal(ctx actor.Context) {
 	t := c.terminal
 	if t == nil || c.proc == nil || c.failed {
@@ -99,14 +99,14 @@ func (c *command) openTerminal(ctx actor.Context) {
 	c.stepTerminal(ctx, lifecycle.Opened{})
 }
 
-// skipQueries takes what was asked before for answered, if nobody knows.
+// skipQueries counts all queries so far as answered if that is unknown.
 func (c *command) skipQueries() {
 	if t := c.terminal; t != nil && t.machine.Answered == unknownAnswers {
 		t.machine.Answered = c.written()
 	}
 }
 
-// written is how large the output is.
+// written returns the size of the output in bytes.
 func (c *command) written() int64 {
 	log, err := c.proc.Output(messages.Merged)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *command) written() int64 {
 	return log.State().Size
 }
 
-// resized remembers that the terminal has another size from here on, if it has.
+// resized stores a new size of the terminal and the byte from which it holds.
 func (c *command) resized(ctx actor.Context, size messages.Terminal) {
 	t := c.terminal
 	if t == nil || c.proc == nil || c.machine.Job.Terminal != size || t.sizes[len(t.sizes)-1].Size == size {
@@ -134,7 +134,7 @@ func (c *command) resized(ctx actor.Context, size messages.Terminal) {
 	}
 }
 
-// askedTerminal takes a request of the terminal conversation.
+// askedTerminal answers a claim or release of the terminal.
 func (c *command) askedTerminal(ctx actor.Context, request messages.Addressed) {
 	switch {
 	case c.terminal == nil:
@@ -159,7 +159,7 @@ func (c *command) askedTerminal(ctx actor.Context, request messages.Addressed) {
 	ctx.Respond(messages.Acknowledged{})
 }
 
-// stepTerminal has the machine decide, and does it.
+// stepTerminal passes an event to the machine and performs its effects.
 func (c *command) stepTerminal(ctx actor.Context, event any) {
 	t := c.terminal
 	if t == nil || c.deps.Screens == nil {
@@ -193,7 +193,7 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 	}
 }
 
-// scanQueries has the output looked at for questions.
+// scanQueries scans the output for terminal queries.
 func (c *command) scanQueries(ctx actor.Context, l lifecycle.ScanQueries) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	c.deps.Screens.Answer(c.terminal.of(c.machine.Job.UID, c.proc.Output), l.After, func(a backends.QueryReplies, err *messages.Error) {
@@ -203,7 +203,7 @@ func (c *command) scanQueries(ctx actor.Context, l lifecycle.ScanQueries) {
 	})
 }
 
-// terminalEvent hears what concerns the terminal of the job.
+// terminalEvent takes a message about the terminal of the job.
 func (c *command) terminalEvent(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case queriesScanned:
@@ -217,14 +217,14 @@ func (c *command) terminalEvent(ctx actor.Context, msg any) {
 	}
 }
 
-// closeTerminal lets go of what is under way.
+// closeTerminal cancels the next scan.
 func (c *command) closeTerminal() {
 	if c.terminal != nil && c.terminal.rest != nil {
 		c.terminal.rest()
 	}
 }
 
-// noTerminal refuses what only a job on a terminal can be asked.
+// noTerminal returns the error of a request that needs a terminal.
 func noTerminal(job messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.Unsupported, Reason: "terminal", Message: fmt.Sprintf("job %s has no terminal, so there is no screen", job),

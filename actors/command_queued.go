@@ -8,8 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// readQueued answers who looks at what a job has written that waits for its turn: that is
-// nothing yet, and how long it will wait nobody knows. It does not answer who follows it.
+// readQueued answers output and screen reads for a queued job with an empty page. It returns
+// false for follow requests, which wait.
 func (c *command) readQueued(ctx actor.Context) bool {
 	job := c.machine.Job
 	var seen any

@@ -11,49 +11,49 @@ import (
 	"troupe/messages"
 )
 
-// groupStop stops several jobs for one client: it asks for each, by way of the
-// supervisor (parent), and answers once, when the last has answered. A job whose
-// actor died over the request is asked again, since a stop is idempotent.
+// groupStop stops several jobs for one client. It sends the stops to the supervisor (parent)
+// and answers once, after the last answer. It repeats a stop that a crash may have lost,
+// since stops are idempotent.
 type groupStop struct {
 	deps   *Deps
 	each   []messages.StopCommand
-	client *actor.PID // nil: nobody waits
+	client *actor.PID // nil: none waits
 
-	waiting      map[messages.JobID]messages.StopCommand
-	open         int // requests without an answer
+	waiting      map[messages.JobID]messages.StopCommand // not stopped yet
+	open         int                                     // requests without an answer
 	stopped      messages.CommandStopped
 	refusal      *messages.Error // of this round
 	refusedCount int             // of this round
 	refusals     int             // rounds in which a job refused
-	last         bool            // there were enough of those: only jobs that end are waited for
+	last         bool            // the last round: the others may still end
 	gen          int
 	cancel       scheduler.CancelFunc
 	answered     bool
-	left         bool // ended was said
-	acted        bool // a job ended for it: not all had finished before
+	left         bool // childDone is sent
+	acted        bool // a job was stopped: not all had finished before
 }
 
-// Of the requests of a gather.
+// Limits of a group stop.
 const (
-	// gatherPatience is how long an unanswered request is believed to be held: it
-	// may have been lost with an actor.
-	gatherPatience = 30 * time.Second
-	// gatherPause is before jobs that refused are asked again: one that is just
-	// being moved, or given a new actor, is there by then.
-	gatherPause = time.Second
-	// gatherRounds is how often jobs may refuse before the client is told.
-	gatherRounds = 5
-	// maxNamed bounds the jobs a sentence names.
+	// groupStopTimeout is how long a stop may be unanswered before it is sent again: an actor
+	// that crashes can lose it.
+	groupStopTimeout = 30 * time.Second
+	// groupStopPause is the time before jobs that refused are asked again. A hand-over or a new
+	// actor takes less.
+	groupStopPause = time.Second
+	// groupStopRounds bounds the rounds with refusals.
+	groupStopRounds = 5
+	// maxNamed bounds the jobs that an error names.
 	maxNamed = 8
 )
 
-// groupStopRetry says that it is time to ask those that have not answered.
+// groupStopRetry says that the next round is due.
 type groupStopRetry struct {
 	noDeadLetter
 	gen int
 }
 
-func gatherProps(d *Deps, each []messages.StopCommand, client *actor.PID) *actor.Props {
+func groupStopProps(d *Deps, each []messages.StopCommand, client *actor.PID) *actor.Props {
 	g := &groupStop{deps: d, each: each, client: client, waiting: map[messages.JobID]messages.StopCommand{}}
 	for _, r := range each {
 		g.waiting[r.Job] = r
@@ -83,7 +83,7 @@ func (g *groupStop) Receive(ctx actor.Context) {
 	}
 }
 
-// ask asks those that have not answered, in their order.
+// ask sends a stop to each job that has not answered, in order.
 func (g *groupStop) ask(ctx actor.Context) {
 	if len(g.waiting) == 0 {
 		g.answer(ctx, g.done())
@@ -96,7 +96,7 @@ func (g *groupStop) ask(ctx actor.Context) {
 			ctx.Request(ctx.Parent(), r)
 		}
 	}
-	g.arm(ctx, gatherPatience)
+	g.arm(ctx, groupStopTimeout)
 }
 
 func (g *groupStop) arm(ctx actor.Context, after time.Duration) {
@@ -128,10 +128,10 @@ func (g *groupStop) onStopped(ctx actor.Context, m messages.CommandStopped) {
 	}
 }
 
-// stuck says that each job that has not ended has refused.
+// stuck reports whether each job that has not ended has refused.
 func (g *groupStop) stuck() bool { return g.refusal != nil && len(g.waiting) <= g.refusedCount }
 
-// conclude says what became of the jobs: one that is not there needs no stopping.
+// conclude answers the client. A job that does not exist counts as stopped.
 func (g *groupStop) conclude(ctx actor.Context) {
 	if len(g.waiting) == 0 || g.refusal.Code == messages.NotFound {
 		g.answer(ctx, g.done())
@@ -140,8 +140,7 @@ func (g *groupStop) conclude(ctx actor.Context) {
 	g.answer(ctx, messages.CommandRejected{Err: *g.unstopped()})
 }
 
-// refused remembers the refusal that says most: a job that is not there needs
-// no stopping.
+// refused keeps the first refusal other than NotFound.
 func (g *groupStop) refused(ctx actor.Context, err *messages.Error) {
 	if g.answered {
 		g.leave(ctx)
@@ -150,27 +149,27 @@ func (g *groupStop) refused(ctx actor.Context, err *messages.Error) {
 	g.refusedCount++
 	if g.refusal == nil {
 		g.refusals++
-		g.arm(ctx, gatherPause)
+		g.arm(ctx, groupStopPause)
 	}
 	if g.refusal == nil || g.refusal.Code == messages.NotFound {
 		g.refusal = err
 	}
 }
 
-// again begins another round, or says that there is no use in it.
+// again starts another round, or concludes.
 func (g *groupStop) again(ctx actor.Context, m groupStopRetry) {
 	switch {
 	case m.gen != g.gen:
 	case g.answered:
-		g.open = 0 // they were lost
+		g.open = 0 // a crash has lost the answers
 		g.leave(ctx)
-	case g.refusals < gatherRounds || g.last:
+	case g.refusals < groupStopRounds || g.last:
 		g.ask(ctx)
 	case g.stuck():
 		g.conclude(ctx)
-	default: // the others have their time to end
+	default: // wait once more for jobs that have not refused
 		g.last = true
-		g.arm(ctx, gatherPatience)
+		g.arm(ctx, groupStopTimeout)
 	}
 }
 
@@ -199,17 +198,17 @@ func (g *groupStop) unstopped() *messages.Error {
 	}
 }
 
-// answer gives the one reply.
+// answer sends the one reply.
 func (g *groupStop) answer(ctx actor.Context, reply messages.ControlReply) {
 	g.answered = true
-	g.arm(ctx, gatherPatience)
+	g.arm(ctx, groupStopTimeout)
 	if g.client != nil && reachable(ctx, g.client) {
 		ctx.Send(g.client, reply)
 	}
 	g.leave(ctx)
 }
 
-// quit gives up: the node ends, and nobody answers any more.
+// quit refuses the client: the node shuts down.
 func (g *groupStop) quit(ctx actor.Context) {
 	g.open = 0
 	if g.answered {
@@ -219,13 +218,12 @@ func (g *groupStop) quit(ctx actor.Context) {
 	g.answer(ctx, messages.CommandRejected{Err: *shuttingDown()})
 }
 
-// leave ends the gather, when no answer is on its way to it: a job that was
-// asked twice answers twice.
+// leave sends childDone when no answer is pending. A job that was asked twice answers twice.
 func (g *groupStop) leave(ctx actor.Context) {
 	if g.open <= 0 && !g.left {
 		g.left = true
 		g.disarm()
-		g.each, g.waiting = nil, nil // of many jobs they are large, and the library may keep the last of its actors
+		g.each, g.waiting = nil, nil // frees memory: the library may keep a stopped actor
 		ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 	}
 }

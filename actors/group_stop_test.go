@@ -41,7 +41,7 @@ func gatherers(t *testing.T, n int, c *crew, play func(s *stage, by *client)) {
 			each = append(each, messages.StopCommand{Job: id, Grace: time.Minute})
 		}
 		held := weak.Make(&each[:1][0])
-		s.raise(gatherProps(s.deps, each, by.pid), kindGather)
+		s.raise(groupStopProps(s.deps, each, by.pid), kindGather)
 		play(s, by)
 		if left := of[childDone](s.heard.take()); len(left) != 1 {
 			t.Errorf("it said ended %d times, want once", len(left))
@@ -117,12 +117,12 @@ func TestGatherStopsAll(t *testing.T) {
 func TestFaultGatherAsksAgain(t *testing.T) {
 	c := &crew{refuses: map[messages.JobID]refusal{"j1": {messages.Internal, 2}}, loses: map[messages.JobID]int{"j3": 3}}
 	gatherers(t, 3, c, func(s *stage, by *client) {
-		s.after(2*gatherPause + gatherPatience)
+		s.after(2*groupStopPause + groupStopTimeout)
 		same(t, by.take(), messages.CommandStopped{Jobs: crowd(3), Survivors: survivors("j2")})
 		if c.asked["j2"] != 1 {
 			t.Errorf("a job that had ended was asked %d times", c.asked["j2"])
 		}
-		s.after(gatherPatience) // then it believes no more in the answers that were lost
+		s.after(groupStopTimeout) // then it believes no more in the answers that were lost
 	})
 }
 
@@ -131,12 +131,12 @@ func TestFaultGatherAsksAgain(t *testing.T) {
 func TestGatherGivesUp(t *testing.T) {
 	c := &crew{refuses: map[messages.JobID]refusal{"j1": {messages.NotFound, 0}}}
 	gatherers(t, 2, c, func(s *stage, by *client) {
-		s.after(gatherRounds * gatherPause)
+		s.after(groupStopRounds * groupStopPause)
 		same(t, by.take(), messages.CommandStopped{Jobs: crowd(2), Survivors: survivors("j2")})
 	})
 	c = &crew{refuses: map[messages.JobID]refusal{"j1": {messages.NotFound, 0}, "j2": {messages.Internal, 0}, "j3": {messages.NotFound, 0}}}
 	gatherers(t, 4, c, func(s *stage, by *client) {
-		s.after(gatherRounds * gatherPause)
+		s.after(groupStopRounds * groupStopPause)
 		got := by.take()
 		refusedWith(t, got, messages.Internal)
 		if m := got[0].(messages.CommandRejected).Err.Message; !strings.Contains(m, "3 of 4") || !strings.Contains(m, "j2") || strings.Contains(m, "j4") {
@@ -149,7 +149,7 @@ func TestGatherGivesUp(t *testing.T) {
 func TestGatherForNobody(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.react = (&crew{asked: map[messages.JobID]int{}}).receive
-		s.raise(gatherProps(s.deps, []messages.StopCommand{{Job: "j1"}}, nil), kindGather)
+		s.raise(groupStopProps(s.deps, []messages.StopCommand{{Job: "j1"}}, nil), kindGather)
 		if left := of[childDone](s.heard.take()); len(left) != 1 {
 			t.Error("it did not end")
 		}
@@ -168,7 +168,7 @@ func TestGatherQuits(t *testing.T) {
 		refusedWith(t, by.take(), messages.ShuttingDown)
 	})
 	gatherers(t, 1, &crew{loses: map[messages.JobID]int{"j1": 1}}, func(s *stage, by *client) {
-		s.after(gatherPatience)
+		s.after(groupStopTimeout)
 		same(t, by.take(), messages.CommandStopped{Jobs: crowd(1)})
 		s.tell(abort{}) // it waits for an answer that was lost
 		same(t, by.take())
@@ -178,16 +178,16 @@ func TestGatherQuits(t *testing.T) {
 // That some jobs cannot be stopped says nothing about the others, which have their
 // time to end.
 func TestGatherWaitsForThoseThatEnd(t *testing.T) {
-	const long = gatherPatience + gatherRounds*gatherPause + 3*time.Second
+	const long = groupStopTimeout + groupStopRounds*groupStopPause + 3*time.Second
 	slow := map[messages.JobID]time.Duration{"j2": long}
 	gatherers(t, 2, &crew{refuses: map[messages.JobID]refusal{"j1": {messages.NotFound, 0}}, slow: slow}, func(s *stage, by *client) {
 		s.after(long - 1)
 		same(t, by.take())
-		s.after(1 + gatherPause)
+		s.after(1 + groupStopPause)
 		same(t, by.take(), messages.CommandStopped{Jobs: crowd(2), Survivors: survivors("j2")})
 	})
 	gatherers(t, 2, &crew{refuses: map[messages.JobID]refusal{"j1": {messages.Internal, 0}}, slow: slow}, func(s *stage, by *client) {
-		s.after(long + gatherPause)
+		s.after(long + groupStopPause)
 		got := by.take()
 		refusedWith(t, got, messages.Internal)
 		if m := got[0].(messages.CommandRejected).Err.Message; !strings.Contains(m, "1 of 2") || strings.Contains(m, "j2") {

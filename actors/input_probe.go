@@ -10,36 +10,35 @@ import (
 	"troupe/messages"
 )
 
-// inputProbe has one job looked at for a watch (parent), through which it asks the job's
-// command, again and again for as long as the watch is there: whoever is gone asks
-// no more. It says that the job waits for input (Seen), that it never will (Hopeless), or
-// that nobody can tell. What the job's record says of that may be older than the last
-// input, whose giver has heard of it on a shorter way: it is a reason to ask.
+// inputProbe asks for a waiter (parent) whether one job waits for input. It asks the job's
+// command, by way of the parent, until it stops. It sends InputWaiting, or Impossible, or a
+// failure if the state cannot be read. The job's record may be older than its last input, so
+// a change of the record is only a reason to ask.
 type inputProbe struct {
 	deps  *Deps
 	job   messages.JobID
 	again scheduler.CancelFunc
-	asked int
-	early bool // it was asked of before it could be
+	asked int  // number of the last request
+	early bool // the last request was refused for now
 }
 
 const (
-	// inputProbeSpan is for how long a job is looked at when it was asked once.
+	// inputProbeSpan is how long the engine observes a job for one request.
 	inputProbeSpan = 5 * time.Second
-	// inputProbePause is how long an eye waits between two questions.
+	// inputProbePause is the time between an answer and the next request.
 	inputProbePause = 2 * time.Second
-	// inputProbeTimeout is how long it waits for an answer, which may be held back behind
-	// input that the job does not take.
+	// inputProbeTimeout bounds the wait for an answer, which may queue after input that the
+	// job does not read.
 	inputProbeTimeout = 30 * time.Second
 )
 
-// inputProbeTick has an eye ask again.
+// inputProbeTick says that the next request is due.
 type inputProbeTick struct {
 	noDeadLetter
 	number int
 }
 
-// inputProbeUpdate tells an eye that its job stands otherwise.
+// inputProbeUpdate tells a probe that the record of its job has changed.
 type inputProbeUpdate struct {
 	noDeadLetter
 	waiting bool
@@ -84,8 +83,8 @@ func (e *inputProbe) arm(ctx actor.Context, after time.Duration) {
 	e.again = sendLater(ctx, after, inputProbeTick{number: e.asked})
 }
 
-// seen says what was seen. It asks again all the same: of several jobs some are waited
-// for longer.
+// seen reports a job that waits for input. It continues to ask, since the waiter may wait for
+// several jobs.
 func (e *inputProbe) seen(ctx actor.Context, s messages.InputChecked) {
 	e.early = false
 	e.arm(ctx, inputProbePause)
@@ -94,8 +93,8 @@ func (e *inputProbe) seen(ctx actor.Context, s messages.InputChecked) {
 	}
 }
 
-// refused gives up what cannot be. What is only not now (a job that has not started,
-// or is being moved) is asked again.
+// refused reports a permanent refusal. It asks again after others, such as of a job that has
+// not started or is being handed over.
 func (e *inputProbe) refused(ctx actor.Context, err messages.Error) {
 	switch err.Code {
 	case messages.NoInput, messages.JobFinished:

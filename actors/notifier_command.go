@@ -11,36 +11,33 @@ import (
 	"troupe/messages"
 )
 
-// commandNotifier tells one command of the ends of jobs, one after the other: it has the node
-// run it as a job in a scope of its own, gives it the record on its standard input,
-// and waits for its end. It is the subscriber of a channel and speaks with the
-// supervisor (parent), as a client and about what became of each notice.
+// commandNotifier delivers notices to one command, one after the other. It runs the command
+// as a job in its own scope, writes the record to its standard input and waits for its end.
+// It subscribes to a channel. It is a client of the supervisor (parent) and reports the
+// result of each notice to it.
 //
-// The number of a notice is the key of its job. So a node that begins again, or an
-// actor that was put in the place of this one, joins the job that is there, and goes
-// on with its input where it ended: no command is run twice for one notice. A job that
-// ended before it began is followed by another under the next key, which whoever comes
-// next finds in the same way.
+// The number of a notice is the idempotency key of its job. After a crash or a restart a new
+// actor joins that job and continues its input, so that no command runs twice for a notice.
+// A job that ended before its start is followed by another under the next key.
 type commandNotifier struct {
 	deps   *Deps
 	notice notice
-	job    messages.JobID   // that was started for it
+	job    messages.JobID   // of the current notice; "": none
 	record []byte           // its input
-	given  int64            // of that: what was handed out since the job was asked how much it has had
-	lost   bool             // the directory of the job that ended is no more
-	never  []messages.JobID // those for this notice that ended before they began
+	given  int64            // bytes of it that were sent
+	lost   bool             // the directory of the ended job does not exist any more
+	never  []messages.JobID // jobs for this notice that ended before their start
 }
 
-// noticeTimeout is how long a command may take that is told of an end: the next notice
-// for it waits that long.
+// noticeTimeout bounds the run of a notice's command. The next notice waits for it.
 const noticeTimeout = time.Minute
 
-// noticePatience is how long nothing may be heard before it is asked again: what was
-// on its way may have been lost with an actor.
+// noticePatience is how long an answer may take before the request is repeated: an actor that
+// crashes can lose it.
 const noticePatience = noticeTimeout / 2
 
-// inputChunk is how much input is written at a time, so that little waits for a
-// command that does not read.
+// inputChunk bounds the bytes of one write, so that few wait for a command that does not
+// read.
 const inputChunk = messages.MaxInput / 4
 
 // noticePrincipal owns the keys of notices.
@@ -65,16 +62,16 @@ func (e *commandNotifier) Receive(ctx actor.Context) {
 		if msg.gen == e.notice.gen {
 			e.run(ctx)
 		}
-	case messages.Unsubscribed: // the supervisor has given up what was left
+	case messages.Unsubscribed: // the supervisor has dropped the remaining notices
 	default:
 		e.answered(ctx, msg)
 	}
 }
 
-// answered hears what the node says to its client.
+// answered takes an answer to a request.
 func (e *commandNotifier) answered(ctx actor.Context, msg any) {
 	if e.notice.current.Seq == 0 {
-		return // an answer about the input of one that is over
+		return // about the job of a former notice
 	}
 	switch m := msg.(type) {
 	case messages.CommandPromoted:
@@ -89,7 +86,7 @@ func (e *commandNotifier) answered(ctx actor.Context, msg any) {
 		for _, job := range m.Jobs {
 			e.ended(ctx, job)
 		}
-	case messages.RequestRejected: // nobody waits for it now: ask again
+	case messages.RequestRejected: // the wait has failed: repeat it
 		e.failed(ctx, m.Err, false)
 	case messages.Acknowledged: // of the end of its input
 	default:
@@ -107,8 +104,8 @@ func (e *commandNotifier) begin(ctx actor.Context) {
 	e.run(ctx)
 }
 
-// run asks for the job, or for the one that was begun before. It runs where the job
-// ran that has ended, if that is still there.
+// run starts the command or joins the one that runs. Its directory is that of the ended job,
+// if it still exists.
 func (e *commandNotifier) run(ctx actor.Context) {
 	d, gen := e.notice.current, e.notice.next()
 	e.job = ""
@@ -127,8 +124,7 @@ func (e *commandNotifier) run(ctx actor.Context) {
 	})
 }
 
-// started asks how much input the job has had: what another one than this has given
-// it is not given twice.
+// started asks how much input the job has had, since a former actor may have written some.
 func (e *commandNotifier) started(ctx actor.Context, job messages.Job) {
 	if e.job != "" || job.Tag != e.notice.current.ID() {
 		return
@@ -138,9 +134,8 @@ func (e *commandNotifier) started(ctx actor.Context, job messages.Job) {
 	ctx.Request(ctx.Parent(), messages.WriteInput{Job: job.ID})
 }
 
-// feed gives the job its next piece of input, or the end of it. It may have been asked how
-// much it has had while a piece waited to be taken: then two answers say the same, and the
-// second is behind what was given for the first.
+// feed writes the next chunk of input or closes the input. Two answers with the same count
+// are possible if a chunk was waiting; given skips the second.
 func (e *commandNotifier) feed(ctx actor.Context, through int64) {
 	if e.job == "" || through < e.given {
 		return
@@ -155,8 +150,8 @@ func (e *commandNotifier) feed(ctx actor.Context, through int64) {
 	ctx.Request(ctx.Parent(), messages.WriteInput{Job: e.job, Data: piece})
 }
 
-// refused hears that the job cannot be run, now or ever. That it takes no input any
-// more is its own affair; what was lost on the way to it is asked again.
+// refused takes a refused run or write. A job may refuse input. A write that was lost is
+// repeated later.
 func (e *commandNotifier) refused(ctx actor.Context, err messages.Error) {
 	if e.job != "" && err.Passing() {
 		e.failed(ctx, err, false)
@@ -168,8 +163,8 @@ func (e *commandNotifier) refused(ctx actor.Context, err messages.Error) {
 	e.unstarted(ctx, err)
 }
 
-// unstarted hears why the command did not run: it is tried again elsewhere, or later, or
-// never.
+// unstarted takes why the command did not run. It is tried again in another directory, later,
+// or never.
 func (e *commandNotifier) unstarted(ctx actor.Context, err messages.Error) {
 	if gone := err.Code == messages.CwdNotFound || err.Code == messages.CwdNotDir; gone && !e.lost {
 		e.lost = true
@@ -179,11 +174,11 @@ func (e *commandNotifier) unstarted(ctx actor.Context, err messages.Error) {
 	e.failed(ctx, err, !slices.Contains(notNow, err.Code))
 }
 
-// notNow are the reasons for which a command may run later that does not run now.
+// notNow are the codes after which a command may run later.
 var notNow = []messages.Code{messages.Busy, messages.QueueFull, messages.ResourceExhausted, messages.ShuttingDown, messages.SessionClosedCode, messages.Internal}
 
-// neverStarted tells the end of a job of which nothing has run, and which nobody wanted to
-// end: that of a node that ended before its turn came, or one that there was no room for.
+// neverStarted reports whether a job has ended before its start without a stop by a client:
+// the node shut down, or a limit was reached.
 func neverStarted(job messages.Job) (why messages.Error, never bool) {
 	elsewhere := job.Err.Code == messages.CwdNotFound || job.Err.Code == messages.CwdNotDir
 	switch {
@@ -202,7 +197,7 @@ func (e *commandNotifier) failed(ctx actor.Context, err messages.Error, forGood 
 	e.notice.tried(ctx, messages.Delivered{Err: err, Gone: forGood})
 }
 
-// ended hears how the command ended. If it ran it is not run again, whatever it says.
+// ended takes the end of the command. A command that has run is not run again.
 func (e *commandNotifier) ended(ctx actor.Context, job messages.Job) {
 	if job.Tag != e.notice.current.ID() || !job.State.Ended() || slices.Contains(e.never, job.ID) {
 		return

@@ -11,25 +11,23 @@ import (
 	"troupe/messages"
 )
 
-// webhookNotifier tells one URL of the ends of jobs, one after the other: the next when this
-// one was taken or given up. It is the subscriber of a channel, which holds what
-// waits and reads it again should this actor die, and speaks with the supervisor
-// (parent), which records what became of each notice. What waits for the network is
-// Deps.Webhooks; only this URL waits for it.
+// webhookNotifier delivers notices to one URL, one after the other. It subscribes to a
+// channel, which sends unacknowledged notices again after a crash. It reports results to the
+// supervisor (parent), which records them. Deps.Webhooks waits for the network.
 type webhookNotifier struct {
 	deps   *Deps
 	notice notice
-	quit   func() // gives up the try that is under way
+	quit   func() // cancels the current try; nil: none
 }
 
 // Webhooks deliver notices to URLs. It is safe for concurrent use.
 type Webhooks interface {
-	// Deliver makes one try and says once what became of it, from a goroutine of its
-	// own. It returns at once; cancel gives the try up, which is then told as failed.
+	// Deliver makes one try and calls told once with its result, from another goroutine. It
+	// returns at once. A cancelled try fails.
 	Deliver(d messages.Delivery, told func(messages.Delivered)) (cancel func())
 }
 
-// delivered is what Webhooks told of a try.
+// delivered is the result of a try.
 type delivered struct {
 	noDeadLetter
 	gen    int
@@ -57,7 +55,7 @@ func (w *webhookNotifier) Receive(ctx actor.Context) {
 		if msg.gen == w.notice.gen {
 			w.try(ctx)
 		}
-	case messages.Unsubscribed: // the supervisor has given up what was left
+	case messages.Unsubscribed: // the supervisor has dropped the remaining notices
 	default:
 		unhandled(ctx, w.deps)
 	}
@@ -66,7 +64,7 @@ func (w *webhookNotifier) Receive(ctx actor.Context) {
 func (w *webhookNotifier) try(ctx actor.Context) {
 	self, root, gen := ctx.Self(), ctx.ActorSystem().Root, w.notice.next()
 	w.quit = w.deps.Webhooks.Deliver(w.notice.current, func(result messages.Delivered) {
-		if reachable(root, self) { // else it was given up with its actor
+		if reachable(root, self) { // else the actor has stopped
 			root.Send(self, delivered{gen: gen, result: result})
 		}
 	})
@@ -80,7 +78,7 @@ func (w *webhookNotifier) delivered(ctx actor.Context, m delivered) {
 	w.notice.tried(ctx, m.result)
 }
 
-// abandon lets go of what is under way; whoever comes next tries it again.
+// abandon cancels the current try. A new actor repeats it.
 func (w *webhookNotifier) abandon() {
 	w.notice.abandon()
 	if w.quit != nil {
@@ -88,7 +86,7 @@ func (w *webhookNotifier) abandon() {
 	}
 }
 
-// notice is the one that a webhook or an errand is at.
+// notice is the current notice of a notifier.
 type notice struct {
 	to      string
 	current messages.Delivery // Seq 0: none
@@ -97,14 +95,13 @@ type notice struct {
 	cancel  scheduler.CancelFunc
 }
 
-// tryAgain says that a notice has waited for long enough.
+// tryAgain says that the next try of a notice is due.
 type tryAgain struct {
 	noDeadLetter
 	gen int
 }
 
-// noticeResult says what became of a notice: it was delivered, or err is why it was given
-// up.
+// noticeResult is the result of a notice: delivered, or failed with err.
 type noticeResult struct {
 	noDeadLetter
 	to    string
@@ -113,15 +110,15 @@ type noticeResult struct {
 	err   messages.Error
 }
 
-// noticesDropped says that the journal no longer holds the facts of some notices.
+// noticesDropped says that the journal no longer has the facts of some notices.
 type noticesDropped struct {
 	noDeadLetter
 	to   string
 	upTo messages.Seq
 }
 
-// take begins with a notice. One that is under way comes again if its channel died;
-// it is answered once. Whoever is told learns nothing of others who are.
+// take starts a notice, unless one is current: a crashed channel sends that again. The
+// receiver sees no other receivers in the record.
 func (n *notice) take(m messages.Notification) bool {
 	fact, ok := m.Fact.(messages.CommandFinished)
 	if !ok || n.current.Seq != 0 {
@@ -139,13 +136,13 @@ func (n *notice) take(m messages.Notification) bool {
 	return true
 }
 
-// next begins a try.
+// next starts a try and returns its generation.
 func (n *notice) next() int {
 	n.gen++
 	return n.gen
 }
 
-// tried takes the end of a try: the notice is over, or is tried again later.
+// tried takes the result of a try: the notice ends, or is tried again later.
 func (n *notice) tried(ctx actor.Context, result messages.Delivered) {
 	n.gen++
 	if result.Err == (messages.Error{}) {
@@ -161,7 +158,7 @@ func (n *notice) tried(ctx actor.Context, result messages.Delivered) {
 	n.wait(ctx, wait, n.gen)
 }
 
-// wait has the notice tried again after a while, unless something happens before.
+// wait arms the next try.
 func (n *notice) wait(ctx actor.Context, d time.Duration, gen int) {
 	if n.cancel != nil {
 		n.cancel()

@@ -10,48 +10,48 @@ import (
 	"troupe/messages"
 )
 
-// outputProbe follows the output of one job for a watch (parent), through which it
-// asks the job's sink: by the byte for a pattern, by the size for silence. It
-// says Met or Hopeless once.
+// outputProbe follows the output of one job for a waiter (parent), which passes its requests
+// to the job's sink. It reads the bytes for a pattern, or follows the size for quiet. It sends
+// Met or Impossible once.
 type outputProbe struct {
 	deps    *Deps
 	job     messages.JobID
-	quiet   time.Duration // how long a silence must last; 0: there is a pattern
+	quiet   time.Duration // how long no output must come; 0: wait for a pattern
 	streams map[messages.Stream]*scanPosition
 
 	silence  scheduler.CancelFunc
-	gen      int // of the silence
+	gen      int // of silence
 	check    scheduler.CancelFunc
 	checks   int
 	retries  int // refusals in a row
 	reported bool
 }
 
-// scanPosition is how far one stream was looked at.
+// scanPosition is how far one stream is scanned.
 type scanPosition struct {
 	at    int64 // the next byte
 	find  *patternScanner
-	asked any // what is to be answered; nil: no byte follows
-	since int // the check before which it was asked
+	asked any // the pending request; nil: the stream has ended
+	since int // number of the check when it was sent
 }
 
-// Of the questions of a tail.
+// Limits of an output probe.
 const (
-	// tailPage is how much is looked at in one message: a few milliseconds of the
-	// slowest pattern.
-	tailPage = 128 << 10
-	// tailPatience is how long a question is believed to be held. It may have been
-	// lost with an actor; asking again costs nothing, since a sink keeps one
-	// question of a follower for a stream.
-	tailPatience = 30 * time.Second
-	// tailPause is before a refused question is asked again: a job that is being
-	// moved or given a new actor has one by then.
-	tailPause = time.Second
-	// tailStrikes is how often a question may be refused before the client is told.
-	tailStrikes = 5
+	// outputProbePage bounds the bytes that one message scans: a few milliseconds of the slowest
+	// pattern.
+	outputProbePage = 128 << 10
+	// outputProbeTimeout is how long a request may be unanswered before it is sent again: an actor
+	// that crashes can lose it. A sink keeps one request of a follower for a stream, so a
+	// repeat costs nothing.
+	outputProbeTimeout = 30 * time.Second
+	// outputProbePause is the time before a refused request is repeated. A hand-over or a new actor
+	// takes less.
+	outputProbePause = time.Second
+	// outputProbeRetries bounds the refusals in a row.
+	outputProbeRetries = 5
 )
 
-// What a tail says to itself and to its watch.
+// Timers of the probe, and its failure for the waiter.
 type (
 	quietTick struct {
 		noDeadLetter
@@ -60,7 +60,7 @@ type (
 	outputProbeTick struct {
 		noDeadLetter
 		number int
-		all    bool // ask whatever is open, however long it is
+		all    bool // repeat all pending requests, however new
 	}
 	outputProbeFailed struct {
 		noDeadLetter
@@ -69,14 +69,14 @@ type (
 	}
 )
 
-func tailProps(d *Deps, job messages.JobID, streams []messages.Stream, c messages.Condition) *actor.Props {
+func outputProbeProps(d *Deps, job messages.JobID, streams []messages.Stream, c messages.Condition) *actor.Props {
 	return d.apart(func() actor.Actor {
 		t := &outputProbe{deps: d, job: job, streams: map[messages.Stream]*scanPosition{}}
 		if c.Kind == messages.UntilQuiet {
 			t.quiet = c.Quiet
 		}
 		for _, stream := range streams {
-			find, _ := newFinder(c.Pattern) // it was checked; nobody asks it for silence
+			find, _ := newPatternScanner(c.Pattern) // checked before; quiet does not use it
 			t.streams[stream] = &scanPosition{find: find}
 		}
 		return t
@@ -116,23 +116,23 @@ func (t *outputProbe) start(ctx actor.Context) {
 	for stream, s := range t.streams {
 		t.ask(ctx, stream, s, t.quiet == 0)
 	}
-	t.arm(ctx, tailPatience, false)
+	t.arm(ctx, outputProbeTimeout, false)
 }
 
-// ask asks for the bytes that follow, or to be told when there are any.
+// ask requests the next bytes, or growth.
 func (t *outputProbe) ask(ctx actor.Context, stream messages.Stream, s *scanPosition, bytes bool) {
 	s.asked = messages.FollowOutput{Job: t.job, Stream: stream, From: s.at}
 	if bytes {
 		s.asked = messages.ReadOutput{
-			Job: t.job, Stream: stream, View: messages.View{Kind: messages.ViewRange, Offset: s.at, Bytes: tailPage},
+			Job: t.job, Stream: stream, View: messages.View{Kind: messages.ViewRange, Offset: s.at, Bytes: outputProbePage},
 		}
 	}
 	s.since = t.checks
 	ctx.Request(ctx.Parent(), s.asked)
 }
 
-// page looks at bytes. An answer to a question that was asked again may come
-// twice; what does not begin where this stretch ends is an old one.
+// page scans bytes. A repeated request may get two answers; an answer that does not start at
+// the current position is an old one.
 func (t *outputProbe) page(ctx actor.Context, p messages.OutputPage) {
 	s := t.streams[p.Stream]
 	if s == nil {
@@ -154,7 +154,7 @@ func (t *outputProbe) page(ctx actor.Context, p messages.OutputPage) {
 	}
 }
 
-// grew reads what is new, or begins to listen anew.
+// grew reads the new bytes, or restarts the timer of quiet.
 func (t *outputProbe) grew(ctx actor.Context, m messages.OutputGrew) {
 	s := t.streams[m.Stream]
 	if s == nil {
@@ -183,7 +183,7 @@ func (t *outputProbe) sealed(ctx actor.Context, m messages.OutputEnded) {
 	t.end(ctx, s)
 }
 
-// end says, when no stream can bring anything more, that there is no hope.
+// end reports Impossible when all streams have ended.
 func (t *outputProbe) end(ctx actor.Context, s *scanPosition) {
 	s.asked = nil
 	for _, other := range t.streams {
@@ -194,7 +194,7 @@ func (t *outputProbe) end(ctx actor.Context, s *scanPosition) {
 	t.report(ctx, lifecycle.Impossible{Job: t.job})
 }
 
-// report says the one thing this tail was made to find out.
+// report sends the one result.
 func (t *outputProbe) report(ctx actor.Context, what any) {
 	if t.reported {
 		return
@@ -207,7 +207,7 @@ func (t *outputProbe) report(ctx actor.Context, what any) {
 	ctx.Send(ctx.Parent(), what)
 }
 
-// listen begins to wait for a silence.
+// listen starts the timer of quiet.
 func (t *outputProbe) listen(ctx actor.Context) {
 	if t.silence != nil {
 		t.silence()
@@ -216,13 +216,13 @@ func (t *outputProbe) listen(ctx actor.Context) {
 	t.silence = sendLater(ctx, t.quiet, quietTick{gen: t.gen})
 }
 
-// refused asks again soon, for a while.
+// refused repeats the request after a pause, at most outputProbeRetries times.
 func (t *outputProbe) refused(ctx actor.Context, err messages.Error) {
-	if t.retries++; t.retries > tailStrikes {
+	if t.retries++; t.retries > outputProbeRetries {
 		t.report(ctx, outputProbeFailed{job: t.job, err: err})
 		return
 	}
-	t.arm(ctx, tailPause, true)
+	t.arm(ctx, outputProbePause, true)
 }
 
 func (t *outputProbe) arm(ctx actor.Context, after time.Duration, all bool) {
@@ -236,7 +236,7 @@ func (t *outputProbe) arm(ctx actor.Context, after time.Duration, all bool) {
 	t.check = sendLater(ctx, after, outputProbeTick{number: t.checks, all: all})
 }
 
-// lookAfter asks again what has been open since before the last check.
+// lookAfter repeats requests that are pending since before the last check.
 func (t *outputProbe) lookAfter(ctx actor.Context, m outputProbeTick) {
 	if m.number != t.checks || t.reported {
 		return
@@ -247,7 +247,7 @@ func (t *outputProbe) lookAfter(ctx actor.Context, m outputProbeTick) {
 			ctx.Request(ctx.Parent(), s.asked)
 		}
 	}
-	t.arm(ctx, tailPatience, false)
+	t.arm(ctx, outputProbeTimeout, false)
 }
 
 func (t *outputProbe) abandon() {

@@ -10,37 +10,35 @@ import (
 	"troupe/messages"
 )
 
-// patternScanner looks for a pattern in a stream that comes in pieces. It keeps of what
-// it has seen only that in which a match could have begun: the last line, for a
-// pattern that no newline can match, and never more than maxReach.
+// patternScanner finds a pattern in a stream that comes in pieces. It keeps only the text in
+// which a match could have started: the last line if no match contains a newline, at most
+// maxReach bytes.
 //
-// A CR before a newline is not seen, so that $ is the end of a line as a terminal
-// writes it, unless the pattern names a CR.
+// It drops a CR before a newline, so that $ matches the end of a terminal's line, unless the
+// pattern names a CR.
 //
-// What has been written so far counts as the whole for the end of the text ($,
-// \z, \b): a prompt without a newline can be waited for. The beginning (^, \A)
-// is that of the stream.
+// The text so far counts as complete for $, \z and \b, so that a prompt without a newline
+// matches. ^ and \A match the beginning of the stream.
 type patternScanner struct {
 	re      *regexp.Regexp
 	reach   int  // bytes that a match may span
 	inLine  bool // no match contains a newline
-	atEnd   bool // whether it matches can depend on what follows
+	atEnd   bool // a match can depend on the text after it
 	held    []byte
-	context bool // the first byte of held is not to be matched, it only stands before
+	context bool // the first byte of held only precedes a match
 	namesCR bool
-	cr      bool // the last byte was a CR, which waits for what follows it
+	cr      bool // the last byte was a CR; a newline may follow
 }
 
 const (
-	// maxReach is how long a match may be that is split over pages.
+	// maxReach bounds a match that spans pages, in bytes.
 	maxReach = 64 << 10
-	// maxTries bounds the matches that are looked at when the first one is an
-	// illusion of where the held bytes begin.
+	// maxTries bounds the matches that are checked if the first starts in the context.
 	maxTries = 256
 )
 
-// newFinder compiles a pattern that Check has found right.
-func newFinder(pattern string) (*patternScanner, error) {
+// newPatternScanner compiles a pattern that Check has accepted.
+func newPatternScanner(pattern string) (*patternScanner, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, err
@@ -54,22 +52,22 @@ func newFinder(pattern string) (*patternScanner, error) {
 	}, nil
 }
 
-// page looks at data, which was read from the byte from on; gaps in it were not
-// kept, and no match spans one. more says that there is more to read.
+// page scans data from the byte from on. No match spans a gap. more says that more data can be
+// read.
 func (f *patternScanner) page(data []byte, from int64, gaps []messages.OutputGap, more bool) bool {
 	for _, g := range gaps {
 		at := min(max(g.From-from, 0), int64(len(data)))
-		behind := min(max(g.To-from, at), int64(len(data)))
-		if f.feed(data[:at], more || behind < int64(len(data))) {
+		end := min(max(g.To-from, at), int64(len(data)))
+		if f.feed(data[:at], more || end < int64(len(data))) {
 			return true
 		}
-		f.held, f.context, f.cr = []byte{0}, true, false // something stood there
-		data, from = data[behind:], from+behind
+		f.held, f.context, f.cr = []byte{0}, true, false // stands for the missing text
+		data, from = data[end:], from+end
 	}
 	return f.feed(data, more)
 }
 
-// feed looks at the next bytes.
+// feed scans the next bytes.
 func (f *patternScanner) feed(p []byte, more bool) bool {
 	text := append(f.held, f.newlines(p)...)
 	if f.matches(text, more) {
@@ -84,7 +82,7 @@ func (f *patternScanner) feed(p []byte, more bool) bool {
 	return false
 }
 
-// newlines is p with each CRLF a newline.
+// newlines returns p with each CRLF as a newline.
 func (f *patternScanner) newlines(p []byte) []byte {
 	if f.namesCR || !f.cr && bytes.IndexByte(p, '\r') < 0 {
 		return p
@@ -96,8 +94,8 @@ func (f *patternScanner) newlines(p []byte) []byte {
 	return bytes.ReplaceAll(p, []byte("\r\n"), []byte{'\n'})
 }
 
-// matches reports a match that does not begin with the context. One that ends
-// with the text waits for what follows, if it could depend on it.
+// matches reports a match that does not start in the context. A match at the end of the text
+// waits for more if it could depend on that.
 func (f *patternScanner) matches(text []byte, more bool) bool {
 	right := func(at []int) bool {
 		return (at[0] > 0 || !f.context) && !(more && f.atEnd && at[1] == len(text))
@@ -114,7 +112,7 @@ func (f *patternScanner) matches(text []byte, more bool) bool {
 	return false
 }
 
-// width is how many bytes a match of a pattern can have, at most maxReach.
+// width returns how many bytes a match of a pattern can have, at most maxReach.
 func width(re *syntax.Regexp) int {
 	total := 0
 	switch re.Op {
@@ -143,7 +141,7 @@ func width(re *syntax.Regexp) int {
 	return min(total, maxReach)
 }
 
-// anyOf reports whether a part of a pattern is such.
+// anyOf reports whether such holds for a part of a pattern.
 func anyOf(re *syntax.Regexp, such func(*syntax.Regexp) bool) bool {
 	if such(re) {
 		return true

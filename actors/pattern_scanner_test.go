@@ -13,7 +13,7 @@ import (
 
 func finderOf(t testing.TB, pattern string) *patternScanner {
 	t.Helper()
-	f, err := newFinder(pattern)
+	f, err := newPatternScanner(pattern)
 	if err != nil {
 		t.Fatalf("%q: %v", pattern, err)
 	}
@@ -144,7 +144,7 @@ func TestPatternIsThatOfTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.SampledFrom(patterns).Draw(t, "pattern")
 		pieces := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("abc\r\n é")), 0, 12, -1), 1, 6).Draw(t, "pieces")
-		f, _ := newFinder(pattern)
+		f, _ := newPatternScanner(pattern)
 		whole := strings.Join(pieces, "")
 		if !strings.Contains(pattern, `\r`) {
 			whole = strings.TrimSuffix(strings.ReplaceAll(whole, "\r\n", "\n"), "\r")
@@ -157,7 +157,7 @@ func TestPatternIsThatOfTheWhole(t *testing.T) {
 }
 
 func BenchmarkPattern(b *testing.B) {
-	page := bytes.Repeat([]byte("a line of a log that says nothing of interest\n"), tailPage/46)
+	page := bytes.Repeat([]byte("a line of a log that says nothing of interest\n"), outputProbePage/46)
 	for _, pattern := range []string{`listening on \d+`, `(error|warning|fatal): .*`} {
 		b.Run(pattern, func(b *testing.B) {
 			f := finderOf(b, pattern)

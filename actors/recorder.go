@@ -10,21 +10,20 @@ import (
 	"troupe/messages"
 )
 
-// recorder is the only one that waits for the journal: it appends the facts in
-// the order of their numbers, all that have queued up at one go, and confirms
-// each. It speaks with the supervisor (parent), and answers the channels whose
-// reads the supervisor passes on.
+// recorder writes facts to a journal that may wait. It appends all queued facts at once, in
+// the order of their numbers, and confirms each to the supervisor (parent). It answers the
+// channels whose reads the supervisor passes on.
 //
-// It holds nothing unique. A fact that is lost with it, or comes out of turn
-// behind a lost one, is given to it again when it has said recorderReady.
+// It holds nothing unique. The supervisor sends facts again that a crash has lost, after
+// recorderReady.
 type recorder struct {
 	deps *Deps
 
 	ready   bool
-	next    messages.Seq // the number it takes next
+	next    messages.Seq // of the next fact to queue
 	pending []record
-	aside   JournalEntry // to be written with them
-	armed   bool         // a commit is on its way
+	aside   JournalEntry // written with pending
+	armed   bool         // a commit is in the mailbox or its timer runs
 
 	failing bool
 	wait    time.Duration // before the next try
@@ -32,18 +31,17 @@ type recorder struct {
 	cancel  scheduler.CancelFunc
 }
 
-// Retries of a journal that fails: quick for a hiccup, and slow enough that a
-// full disk costs nothing.
+// Delays before a failing journal is tried again.
 const (
 	recordRetryFirst = 100 * time.Millisecond
 	recordRetryMost  = 5 * time.Second
 )
 
-// maxCommit bounds one Append, so that confirmations of a long queue do not all
-// wait for its end.
+// maxCommit bounds the facts of one write, so that confirmations do not all wait for the end
+// of a long queue.
 const maxCommit = 1024
 
-// commit writes what has queued up, or tries again.
+// commit tells the recorder to write the queued facts, or to try again.
 type commit struct {
 	noDeadLetter
 	gen int
@@ -63,7 +61,7 @@ func (r *recorder) Receive(ctx actor.Context) {
 	case record:
 		r.take(ctx, msg)
 	case recordAside:
-		if r.ready { // else it is lost, as with a recorder that fails
+		if r.ready { // else it is lost, as after a crash
 			r.aside.add(msg.entry)
 			r.arm(ctx)
 		}
@@ -76,7 +74,7 @@ func (r *recorder) Receive(ctx actor.Context) {
 	}
 }
 
-// open asks the journal how far it is.
+// open reads the newest number of the journal and reports recorderReady.
 func (r *recorder) open(ctx actor.Context) {
 	last, err := r.deps.Journal.Last()
 	if err != nil {
@@ -88,13 +86,12 @@ func (r *recorder) open(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), recorderReady{last: last})
 }
 
-// take queues a fact. One that the journal has is confirmed again: its first
-// confirmation may have been for a supervisor that was not listening yet.
+// take queues a fact. It confirms a fact that the journal has already.
 func (r *recorder) take(ctx actor.Context, m record) {
 	fact := m.fact
 	switch {
 	case !r.ready || fact.Seq > r.next:
-		return // it comes again, in its turn
+		return // the supervisor sends it again, in order
 	case fact.Seq < r.next:
 		if fact.Seq <= r.written() {
 			ctx.Send(ctx.Parent(), fact)
@@ -106,7 +103,7 @@ func (r *recorder) take(ctx actor.Context, m record) {
 	r.arm(ctx)
 }
 
-// arm sends a commit behind what is in the mailbox now.
+// arm queues a commit after the messages that are in the mailbox now.
 func (r *recorder) arm(ctx actor.Context) {
 	if !r.armed {
 		r.armed = true
@@ -114,7 +111,7 @@ func (r *recorder) arm(ctx actor.Context) {
 	}
 }
 
-// written is the number of the newest fact in the journal.
+// written returns the number of the newest fact in the journal.
 func (r *recorder) written() messages.Seq {
 	return r.next - 1 - messages.Seq(len(r.pending))
 }
@@ -154,7 +151,7 @@ func (r *recorder) commit(ctx actor.Context, msg commit) {
 	r.pending = nil
 }
 
-// outputs are the small outputs of the jobs whose last word is among the facts.
+// outputs returns the small outputs of the jobs that the facts retire.
 func (r *recorder) outputs(facts []messages.FactRecorded) (all []SmallOutput) {
 	logs, ok := r.deps.Logs.(SmallLogs)
 	if !ok || !r.deps.lasts() {
@@ -168,7 +165,7 @@ func (r *recorder) outputs(facts []messages.FactRecorded) (all []SmallOutput) {
 	return all
 }
 
-// keep says which outputs the journal has now.
+// keep tells the logs which outputs the journal has now.
 func (r *recorder) keep(outputs []SmallOutput) {
 	for i, o := range outputs {
 		if i == 0 || o.UID != outputs[i-1].UID {
@@ -177,8 +174,8 @@ func (r *recorder) keep(outputs []SmallOutput) {
 	}
 }
 
-// fail tells that the journal takes nothing, keeps what is pending and tries
-// again later, unless no other try helps.
+// fail reports that the journal takes no facts. It keeps the pending facts and tries again
+// later, unless the error is permanent.
 func (r *recorder) fail(ctx actor.Context, err error) {
 	never := lastWord(err) != nil
 	ctx.Send(ctx.Parent(), recordFailed{err: err, never: never})
@@ -191,7 +188,7 @@ func (r *recorder) fail(ctx actor.Context, err error) {
 	r.cancel = sendLater(ctx, r.wait, commit{gen: r.gen})
 }
 
-// lastWord is the error of a journal that knows what helps, and that no other try does.
+// lastWord returns the permanent error of a journal: one with a hint. Else it returns nil.
 func lastWord(err error) *messages.Error {
 	var coded *messages.Error
 	if errors.As(err, &coded) && coded.Hint != "" {
@@ -200,7 +197,7 @@ func lastWord(err error) *messages.Error {
 	return nil
 }
 
-// works tells that the journal takes facts again.
+// works reports once that the journal takes facts again.
 func (r *recorder) works(ctx actor.Context) {
 	if r.failing {
 		ctx.Send(ctx.Parent(), recordFailed{})
@@ -208,7 +205,7 @@ func (r *recorder) works(ctx actor.Context) {
 	r.failing, r.wait = false, 0
 }
 
-// read answers a channel. Facts that are pending are delivered to it later.
+// read answers a channel from the journal. Pending facts are delivered to it later.
 func (r *recorder) read(ctx actor.Context, m readFacts) {
 	if r.ready {
 		answerRead(ctx, r.deps.Journal, m, r.written())
@@ -235,8 +232,8 @@ func (r *recorder) abandon() {
 	}
 }
 
-// reachable reports whether somebody still listens at pid. Clients leave
-// without a word; what would be told to one that has left is not sent at all.
+// reachable reports whether an actor exists at pid. Clients may have gone; messages to them
+// would be dead letters.
 func reachable(ctx interface{ ActorSystem() *actor.ActorSystem }, pid *actor.PID) bool {
 	_, ok := ctx.ActorSystem().ProcessRegistry.Get(pid)
 	return ok

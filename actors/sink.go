@@ -13,41 +13,40 @@ import (
 	"troupe/spill"
 )
 
-// sink answers what is asked about the output of one job. It reads the logs; it
-// learns sizes and never bytes from the engine. It speaks with those who ask and
-// with its parent: the command, or the supervisor for a job that is over.
+// sink answers requests about the output of one job. It reads the logs; the engine reports
+// only sizes to it. Its parent is the command, or the supervisor for a job that is over.
 //
-// It holds nothing unique: restarted, it asks for the logs again, and whoever
-// waited for growth was told to ask again.
+// It holds nothing unique. After a restart it asks for the logs again; before, it tells
+// waiting followers to ask again.
 type sink struct {
 	deps    *Deps
 	job     messages.JobID
 	archive bool
 
-	logsReady    bool // the logs came
-	closed       bool // no stream grows any more
-	used         bool // since the last look at it
-	failed       *messages.Error
+	logsReady    bool            // the logs have come
+	closed       bool            // no stream grows any more
+	used         bool            // since the last archiveTick
+	failed       *messages.Error // why a log could not be opened
 	streamStates map[messages.Stream]*streamState
 
 	terminal backends.Terminal // without an ID: none
-	drawings []drawing         // screens that are being drawn
-	drawn    int               // the number of the last one
+	drawings []drawing         // requests whose screen is being drawn
+	drawn    int               // number of the last one
 
-	deferred []pending // requests from before the logs came
+	deferred []pending // requests from before the logs
 	waiting  int       // requests that wait for a count
 	flusher  *actor.PID
 	idle     scheduler.CancelFunc
 }
 
-// streamState is what a sink knows of one stream.
+// streamState is a sink's state of one stream.
 type streamState struct {
 	stream    messages.Stream
 	counting  bool
-	credit    bool // the engine will tell of growth
+	credit    bool // an OutputGrew is requested
 	log       spill.Log
 	lines     spill.LineIndex
-	waiting   []pending // in their order
+	waiting   []pending // for a line count, in order
 	followers []follower
 }
 
@@ -59,24 +58,23 @@ type pending struct {
 }
 
 const (
-	// maxWaiting bounds the requests that wait in a sink: each holds a client, and
-	// more of them than a person or a page has is a fault.
+	// maxWaiting bounds the requests that wait in a sink.
 	maxWaiting = 128
-	// archiveIdle is how long the reader of a job that is over stays for the next
-	// question, for its line counts; then it lets its logs go.
+	// archiveIdle is how long the sink of a job that is over waits for another request before
+	// it ends. It keeps the line counts meanwhile.
 	archiveIdle = 30 * time.Second
 )
 
-// archiveTick looks whether an archive is still used.
+// archiveTick says that an archive may be idle.
 type archiveTick struct{ noDeadLetter }
 
-// sinkProps are of the reader of a live job, for its command.
+// sinkProps returns the Props of the sink of a live job.
 func sinkProps(d *Deps, job messages.JobID) *actor.Props {
 	return d.apart(func() actor.Actor { return newSink(d, job, false) })
 }
 
-// archiveProps are of the reader of a job that is over, for the supervisor. It
-// says ended when nobody has asked for a while.
+// archiveProps returns the Props of the sink of a job that is over. It sends childDone when it
+// has been idle.
 func archiveProps(d *Deps, job messages.JobID) *actor.Props {
 	return d.apart(func() actor.Actor { return newSink(d, job, true) })
 }
@@ -115,8 +113,7 @@ func (s *sink) Receive(ctx actor.Context) {
 	}
 }
 
-// start asks for the logs, each time: what else was told to this actor before it
-// failed, its parent tells again.
+// start requests the logs. After a crash the parent repeats its other messages with them.
 func (s *sink) start(ctx actor.Context) {
 	if s.archive {
 		s.idle = sendLater(ctx, archiveIdle, archiveTick{})
@@ -124,8 +121,7 @@ func (s *sink) start(ctx actor.Context) {
 	ctx.Request(ctx.Parent(), outputsWanted{})
 }
 
-// look ends an archive that nobody has used lately. It still answers until its
-// parent stops it.
+// look ends an idle archive. It still answers until its parent stops it.
 func (s *sink) look(ctx actor.Context) {
 	if s.used || s.waiting > 0 || len(s.deferred)+len(s.drawings) > 0 {
 		s.used = false
@@ -135,7 +131,7 @@ func (s *sink) look(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 }
 
-// request answers a request, or lets it wait.
+// request answers a request, or keeps it until the logs come.
 func (s *sink) request(ctx actor.Context, p pending) {
 	s.used = true
 	if p.sender == nil {
@@ -155,8 +151,8 @@ func (s *sink) request(ctx actor.Context, p pending) {
 	}
 }
 
-// deferRequest keeps a request until the logs come: the job waits for its start, or
-// this actor was restarted.
+// deferRequest keeps a request until the logs come: the job has not started, or this actor
+// was restarted.
 func (s *sink) deferRequest(ctx actor.Context, p pending) {
 	if len(s.deferred) >= maxWaiting {
 		s.refuse(ctx, p, &messages.Error{
@@ -168,8 +164,8 @@ func (s *sink) deferRequest(ctx actor.Context, p pending) {
 	s.deferred = append(s.deferred, p)
 }
 
-// take begins to read. Logs that come again replace those that were there; what
-// was counted in them stays right, since offsets never change.
+// take stores the logs and answers the deferred requests. New logs replace old ones. Line
+// counts stay valid, since offsets never change.
 func (s *sink) take(ctx actor.Context, m outputs) {
 	s.logsReady, s.failed, s.closed, s.terminal = true, nil, s.closed || m.closed, m.terminal
 	for _, stream := range m.of {
@@ -196,7 +192,7 @@ func (s *sink) take(ctx actor.Context, m outputs) {
 	s.answerFlush(ctx)
 }
 
-// book finds a stream, or says why there is none.
+// book returns the state of a stream, or why there is none.
 func (s *sink) book(stream messages.Stream) (*streamState, *messages.Error) {
 	if b := s.streamStates[stream]; b != nil {
 		return b, nil
@@ -210,7 +206,7 @@ func (s *sink) book(stream messages.Stream) (*streamState, *messages.Error) {
 	return nil, messages.NoSuchStream(s.job, stream)
 }
 
-// seal hears that no byte follows.
+// seal takes that no more bytes follow.
 func (s *sink) seal(ctx actor.Context) {
 	s.closed = true
 	for _, b := range s.streamStates {
@@ -218,9 +214,8 @@ func (s *sink) seal(ctx actor.Context) {
 	}
 }
 
-// flush asks to be told when nobody waits for an answer any more: the job is
-// over, and the next request finds its archive. Who came before the logs is
-// answered from them: they are on their way, unless there are none.
+// flush answers flushed when no request waits. The job is over; later requests go to its
+// archive. Deferred requests wait for the logs, unless the job has not started.
 func (s *sink) flush(ctx actor.Context, m flushSink) {
 	s.flusher = ctx.Sender()
 	if m.notStarted {
@@ -240,8 +235,8 @@ func (s *sink) answerFlush(ctx actor.Context) {
 	}
 }
 
-// release lets those go who wait for growth that this actor will not live to
-// see: they are told to ask again.
+// release answers the followers with the current size, so that they ask again: this actor
+// stops.
 func (s *sink) release(ctx actor.Context) {
 	for _, b := range s.streamStates {
 		size := b.log.State().Size
@@ -252,7 +247,7 @@ func (s *sink) release(ctx actor.Context) {
 	}
 }
 
-// rejectDeferred tells those who came before the logs to ask again.
+// rejectDeferred answers the deferred requests: their clients have to ask again.
 func (s *sink) rejectDeferred(ctx actor.Context) {
 	for _, p := range s.deferred {
 		if r, ok := p.request.(messages.FollowOutput); ok {
@@ -264,7 +259,7 @@ func (s *sink) rejectDeferred(ctx actor.Context) {
 	s.deferred = nil
 }
 
-// abandon lets go of the logs. Nobody who waits is left without an answer.
+// abandon closes the logs and answers all waiting requests.
 func (s *sink) abandon(ctx actor.Context) {
 	if s.idle != nil {
 		s.idle()
@@ -296,14 +291,14 @@ func (s *sink) refuse(ctx actor.Context, p pending, err *messages.Error) {
 	}
 }
 
-// tell answers somebody, unless he has left: a follower may wait for hours.
+// tell sends a message to a client that is still reachable: followers may wait for hours.
 func (s *sink) tell(ctx actor.Context, to *actor.PID, message any) {
 	if reachable(ctx, to) {
 		ctx.Send(to, message)
 	}
 }
 
-// asError is the coded error in err, or one of the given code.
+// asError returns the coded error in err, or one with the given code.
 func asError(err error, code messages.Code) *messages.Error {
 	var coded *messages.Error
 	if errors.As(err, &coded) {

@@ -16,17 +16,16 @@ type follower struct {
 	from int64
 }
 
-// maxFollowers bounds those who wait for one stream to grow: as many as a node
-// has subscribers.
+// maxFollowers bounds the followers of one stream. A node has as many subscribers.
 const maxFollowers = 256
 
-// size is how large a stream is and whether it can grow.
+// size returns the size of a stream and whether it is sealed.
 func (s *sink) size(b *streamState) (size int64, sealed bool) {
 	st := b.log.State()
 	return st.Size, st.Closed || s.closed
 }
 
-// follow answers a follower at once, or remembers it: one question of each.
+// follow answers a follower at once or keeps it, one request of each client.
 func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
 	b, err := s.book(r.Stream)
 	switch {
@@ -34,7 +33,7 @@ func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
 		s.refuse(ctx, p, messages.Invalid("offset", "the offset is negative; give a number of bytes from the beginning"))
 		return
 	case err != nil && s.closed && len(s.streamStates) == 0:
-		s.tell(ctx, p.sender, messages.OutputEnded{Stream: r.Stream}) // there never was any, or none is left
+		s.tell(ctx, p.sender, messages.OutputEnded{Stream: r.Stream}) // the job has no output
 		return
 	case err != nil:
 		s.refuse(ctx, p, err)
@@ -63,7 +62,7 @@ func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
 	s.watchGrowth(ctx, b, size)
 }
 
-// answered tells a follower what it waits for, if it has come.
+// answered answers a follower if its stream has grown or ended.
 func (s *sink) answered(ctx actor.Context, b *streamState, f follower, size int64, sealed bool) bool {
 	switch {
 	case size > f.from:
@@ -76,7 +75,7 @@ func (s *sink) answered(ctx actor.Context, b *streamState, f follower, size int6
 	return true
 }
 
-// onGrowth hears of growth, and asks for the next as long as somebody waits.
+// onGrowth takes growth of a stream. It requests the next while followers wait.
 func (s *sink) onGrowth(ctx actor.Context, m messages.OutputGrew) {
 	b := s.streamStates[m.Stream]
 	if b == nil {
@@ -86,7 +85,7 @@ func (s *sink) onGrowth(ctx actor.Context, m messages.OutputGrew) {
 	s.notifyFollowers(ctx, b, m.Size)
 }
 
-// notifyFollowers answers the followers of a stream that has at least known bytes.
+// notifyFollowers answers the followers of a stream with at least known bytes.
 func (s *sink) notifyFollowers(ctx actor.Context, b *streamState, known int64) {
 	size, sealed := s.size(b)
 	size = max(size, known)
@@ -96,7 +95,7 @@ func (s *sink) notifyFollowers(ctx actor.Context, b *streamState, known int64) {
 	}
 }
 
-// watchGrowth gives the engine one credit to tell of growth above size.
+// watchGrowth requests one OutputGrew above size.
 func (s *sink) watchGrowth(ctx actor.Context, b *streamState, size int64) {
 	if b.credit {
 		return

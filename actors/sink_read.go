@@ -10,18 +10,17 @@ import (
 	"troupe/spill/view"
 )
 
-// countStep is how many bytes one message counts lines in. Between two steps the sink
-// handles other messages, so that the count of a large log delays none of them.
+// countStep bounds the bytes in which one message counts lines. Between two steps the sink
+// handles other messages.
 const countStep = 1 << 20
 
-// countLines goes on with the count of a stream.
+// countLines continues the line count of a stream.
 type countLines struct {
 	noDeadLetter
 	stream messages.Stream
 }
 
-// read answers with a view, or lets the request wait until the lines that it
-// needs are counted.
+// read answers with a view, or keeps the request until its lines are counted.
 func (s *sink) read(ctx actor.Context, p pending, r messages.ReadOutput) {
 	if err := checkView(r.View); err != nil {
 		s.refuse(ctx, p, err)
@@ -29,7 +28,7 @@ func (s *sink) read(ctx actor.Context, p pending, r messages.ReadOutput) {
 	}
 	b, err := s.book(r.Stream)
 	switch {
-	case err != nil && s.closed && s.failed == nil && len(s.streamStates) == 0: // it was never started
+	case err != nil && s.closed && s.failed == nil && len(s.streamStates) == 0: // the job has never started
 		s.tell(ctx, p.sender, messages.OutputPage{Job: s.job, Stream: r.Stream, LinesExact: true, Closed: true})
 		return
 	case err != nil:
@@ -60,7 +59,7 @@ func (s *sink) read(ctx actor.Context, p pending, r messages.ReadOutput) {
 	}
 }
 
-// checkView says what is wrong with a view.
+// checkView returns the error of an invalid view.
 func checkView(v messages.View) *messages.Error {
 	switch v.Kind {
 	case messages.ViewTail, messages.ViewTailLine, messages.ViewPage, messages.ViewRange, messages.ViewSize:
@@ -82,8 +81,8 @@ func checkView(v messages.View) *messages.Error {
 	return nil
 }
 
-// needs is the byte up to which lines must be counted for a view of a log that
-// has size bytes. What tells line numbers tells them for all of the log.
+// needs returns the byte up to which a view of a log of size bytes needs counted lines: all
+// of it, or none if the view has no line numbers.
 func needs(v messages.View, size int64) int64 {
 	if v.Kind == messages.ViewTail || v.Kind == messages.ViewRange {
 		return 0
@@ -91,7 +90,7 @@ func needs(v messages.View, size int64) int64 {
 	return size
 }
 
-// count counts a step and answers those for whom it was enough, in their order.
+// count counts one step and answers the requests that it satisfies, in order.
 func (s *sink) count(ctx actor.Context, m countLines) {
 	b := s.streamStates[m.stream]
 	if b == nil || !b.counting {
@@ -99,7 +98,7 @@ func (s *sink) count(ctx actor.Context, m countLines) {
 	}
 	before := b.lines.Seen()
 	_, err := b.lines.Advance(b.log, countStep)
-	stuck := b.lines.Seen() == before // its file was truncated behind our back: there is no more to count
+	stuck := b.lines.Seen() == before // another process has truncated its file
 	for len(b.waiting) > 0 {
 		p := b.waiting[0]
 		if err == nil && !stuck && b.lines.Seen() < p.target {
@@ -110,7 +109,7 @@ func (s *sink) count(ctx actor.Context, m countLines) {
 		} else {
 			s.answer(ctx, b, p, p.request.(messages.ReadOutput))
 		}
-		b.waiting = b.waiting[1:] // not before: should the view fail, abandon answers
+		b.waiting = b.waiting[1:] // not before: after a panic in the view, abandon answers
 		s.waiting--
 	}
 	if b.counting = len(b.waiting) > 0; b.counting {
@@ -119,7 +118,7 @@ func (s *sink) count(ctx actor.Context, m countLines) {
 	s.answerFlush(ctx)
 }
 
-// answer makes the page.
+// answer sends the page of a view.
 func (s *sink) answer(ctx actor.Context, b *streamState, p pending, r messages.ReadOutput) {
 	page, err := show(b, r)
 	if err != nil {
@@ -133,8 +132,8 @@ func (s *sink) answer(ctx actor.Context, b *streamState, p pending, r messages.R
 	s.tell(ctx, p.sender, page)
 }
 
-// show looks at the log. Counts without text are those of the bytes that were
-// counted, so that both tell of the same instant.
+// show returns the view. A view of sizes only gives the counted bytes, so that bytes and lines
+// are of the same instant.
 func show(b *streamState, r messages.ReadOutput) (messages.OutputPage, error) {
 	o := view.Options{Bytes: r.View.Bytes}
 	if r.Plain {

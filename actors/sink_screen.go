@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// screenDrawn is what was drawn for a request.
+// screenDrawn is the screen for a request.
 type screenDrawn struct {
 	noDeadLetter
 	by     *sink
@@ -18,7 +18,7 @@ type screenDrawn struct {
 	err    *messages.Error
 }
 
-// terminalSized says which sizes the terminal has had.
+// terminalSized carries the sizes that the terminal has had.
 type terminalSized struct {
 	noDeadLetter
 	sizes []backends.SizeChange
@@ -30,8 +30,7 @@ type drawing struct {
 	number int
 }
 
-// screen has the screen of the job drawn: that may take a second, which nobody waits
-// for here.
+// screen requests the screen of the job. Drawing may take a second; the sink does not wait.
 func (s *sink) screen(ctx actor.Context, p pending) {
 	switch {
 	case s.terminal.ID == "":
@@ -52,17 +51,17 @@ func (s *sink) screen(ctx actor.Context, p pending) {
 	number, root, self := s.drawn, ctx.ActorSystem().Root, ctx.Self()
 	s.drawings = append(s.drawings, drawing{pending: p, number: number})
 	s.deps.Screens.Show(s.terminal, func(text messages.ScreenText, err *messages.Error) {
-		if reachable(root, self) { // else it was answered by whoever left
+		if reachable(root, self) { // else abandon has answered
 			root.Send(self, screenDrawn{by: s, number: number, text: text, err: err})
 		}
 	})
 }
 
-// show answers with a screen that was drawn.
+// show answers a request with its screen.
 func (s *sink) show(ctx actor.Context, m screenDrawn) {
 	i := slices.IndexFunc(s.drawings, func(d drawing) bool { return d.number == m.number })
 	if m.by != s || i < 0 {
-		return // asked by a former actor, which has answered
+		return // requested by a former actor, which has answered
 	}
 	p := s.drawings[i].pending
 	s.drawings = slices.Delete(s.drawings, i, i+1)

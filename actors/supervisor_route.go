@@ -113,7 +113,7 @@ func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 			each = append(each, one)
 		}
 	}
-	pid := ctx.SpawnPrefix(gatherProps(s.deps, each, ctx.Sender()), kindGather)
+	pid := ctx.SpawnPrefix(groupStopProps(s.deps, each, ctx.Sender()), kindGather)
 	s.waiters[pid.Id] = &waiterEntry{pid: pid, client: ctx.Sender(), request: r}
 }
 

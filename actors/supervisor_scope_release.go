@@ -39,7 +39,7 @@ func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 		stops = append(stops, messages.StopCommand{Job: id, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason})
 	}
 	if len(stops) > 0 {
-		each := ctx.SpawnPrefix(gatherProps(s.deps, stops, pid), kindGather)
+		each := ctx.SpawnPrefix(groupStopProps(s.deps, stops, pid), kindGather)
 		s.waiters[each.Id] = &waiterEntry{pid: each, client: pid, request: stops[0]}
 	}
 }

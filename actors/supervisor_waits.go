@@ -57,7 +57,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 		w.jobs[e.job.ID] = true
 		jobs = append(jobs, e.record())
 	}
-	w.pid = ctx.SpawnPrefix(watchProps(s.deps, r, jobs, ctx.Sender()), kindWatch)
+	w.pid = ctx.SpawnPrefix(waiterProps(s.deps, r, jobs, ctx.Sender()), kindWatch)
 	s.waiters[w.pid.Id] = w
 }
 

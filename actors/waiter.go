@@ -10,27 +10,26 @@ import (
 	"troupe/messages"
 )
 
-// waiter is one blocking wait. It hears from the supervisor (parent) how its
-// jobs change and, where the condition is about output or input, from its tails
-// and eyes (children); it answers its client once.
+// waiter is one blocking wait. The supervisor (parent) sends it the changes of its jobs.
+// Probes (children) check output or input if the condition needs that. It answers its client
+// once.
 type waiter struct {
 	deps    *Deps
 	ask     messages.WaitJobs
 	jobs    []messages.Job
 	client  *actor.PID
 	machine lifecycle.Wait
-	tails   map[messages.JobID]*actor.PID // that have something to find out; all end with the watch
-	probes  map[messages.JobID]func()     // that end looking for the ports of jobs
+	tails   map[messages.JobID]*actor.PID // probes without a result; they stop with the waiter
+	probes  map[messages.JobID]func()     // cancel functions of port probes
 	timeout scheduler.CancelFunc
 	over    bool
 }
 
-// waitTimeout says that a wait has lasted as long as its client wanted.
+// waitTimeout says that the timeout of a wait has elapsed.
 type waitTimeout struct{ noDeadLetter }
 
-// watchProps are of a wait that Check has found right, for jobs as they
-// stand.
-func watchProps(d *Deps, ask messages.WaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
+// waiterProps returns the Props of a waiter for a checked request and the current records.
+func waiterProps(d *Deps, ask messages.WaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor {
 		return &waiter{
 			deps: d, ask: ask, jobs: jobs, client: client,
@@ -47,7 +46,7 @@ func (w *waiter) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		w.disarm()
 	case *actor.Terminated:
-		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // behind the tail's last words
+		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // after the probe's remaining messages
 	case childStopped:
 		w.lost(ctx, msg.who)
 	case lifecycle.Changed:
@@ -59,7 +58,7 @@ func (w *waiter) Receive(ctx actor.Context) {
 	case lifecycle.Met, lifecycle.InputWaiting, lifecycle.Impossible, waitTimeout, outputProbeFailed:
 		w.heard(ctx, msg)
 	case messages.ReadOutput, messages.FollowOutput, messages.CheckInput:
-		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the tail is answered directly
+		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the answer goes to the probe
 	default:
 		unhandled(ctx, w.deps)
 	}
@@ -93,24 +92,24 @@ func (w *waiter) start(ctx actor.Context) {
 			w.answer(ctx, messages.RequestRejected{Err: *messages.NoSuchStream(job.ID, w.ask.Condition.Stream)})
 			return
 		}
-		w.tails[job.ID] = ctx.SpawnPrefix(tailProps(w.deps, job.ID, streams, w.ask.Condition), kindTail+string(job.ID))
+		w.tails[job.ID] = ctx.SpawnPrefix(outputProbeProps(w.deps, job.ID, streams, w.ask.Condition), kindTail+string(job.ID))
 	}
 	for _, job := range w.jobs {
 		w.silence(ctx, job)
 	}
 }
 
-// changed hears how a job stands.
+// changed takes the new record of a job.
 func (w *waiter) changed(ctx actor.Context, c lifecycle.Changed) {
 	w.step(ctx, c)
-	if eye := w.tails[c.Job.ID]; eye != nil && w.ask.Condition.Kind == messages.UntilInput && !c.Job.State.Ended() {
-		ctx.Send(eye, inputProbeUpdate{waiting: c.Job.WaitingForInput})
+	if probe := w.tails[c.Job.ID]; probe != nil && w.ask.Condition.Kind == messages.UntilInput && !c.Job.State.Ended() {
+		ctx.Send(probe, inputProbeUpdate{waiting: c.Job.WaitingForInput})
 	}
 	w.silence(ctx, c.Job)
 	w.probe(ctx, c.Job)
 }
 
-// probe looks for the port of a job from its start to its end.
+// probe waits for the port of a job from its start to its end.
 func (w *waiter) probe(ctx actor.Context, job messages.Job) {
 	if w.over || w.ask.Condition.Kind != messages.UntilPort || job.PID == 0 {
 		return
@@ -125,8 +124,7 @@ func (w *waiter) probe(ctx actor.Context, job messages.Job) {
 	}
 }
 
-// silence gives up the output of a job that ended without having had any: it
-// was never started.
+// silence ends the probe of a job that has ended without a start, and so without output.
 func (w *waiter) silence(ctx actor.Context, job messages.Job) {
 	if w.tails[job.ID] != nil && job.State.Ended() && job.Started.IsZero() {
 		delete(w.tails, job.ID)
@@ -134,7 +132,7 @@ func (w *waiter) silence(ctx actor.Context, job messages.Job) {
 	}
 }
 
-// heard takes what a tail found, or that time is up.
+// heard takes the result of a probe or the timeout.
 func (w *waiter) heard(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case lifecycle.Met:
@@ -152,7 +150,7 @@ func (w *waiter) heard(ctx actor.Context, msg any) {
 	w.step(ctx, msg)
 }
 
-// lost hears that a tail is gone, and tells the client if that was a crash.
+// lost refuses the client if a probe has crashed.
 func (w *waiter) lost(ctx actor.Context, who *actor.PID) {
 	for _, pid := range w.tails {
 		if pid.Equal(who) {
@@ -168,7 +166,7 @@ func (w *waiter) step(ctx actor.Context, event any) {
 	}
 }
 
-// answer gives the one reply, and ends.
+// answer sends the one reply and ends the wait.
 func (w *waiter) answer(ctx actor.Context, reply messages.WaitReply) {
 	if w.over {
 		return
@@ -190,8 +188,8 @@ func (w *waiter) disarm() {
 	}
 }
 
-// streamsOf are the streams that a client means: the one it names, or all, if
-// it names the merged one of a job that keeps them apart.
+// streamsOf returns the named stream, or all streams if merged is named and the job has
+// separate ones.
 func streamsOf(job messages.Job, want messages.Stream) []messages.Stream {
 	all := streams(job)
 	switch {

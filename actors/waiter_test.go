@@ -131,7 +131,7 @@ func (v *vigil) await(ask messages.WaitJobs) {
 	if err := ask.Check(); err != nil {
 		v.t.Fatal(err)
 	}
-	v.raise(watchProps(v.deps, ask, v.jobs, v.by.pid), kindWatch)
+	v.raise(waiterProps(v.deps, ask, v.jobs, v.by.pid), kindWatch)
 }
 
 func (v *vigil) silent() {
@@ -485,7 +485,7 @@ func TestWatchAsksAgain(t *testing.T) {
 		v.lose = 2
 		v.await(pattern(`ready`))
 		c.write(messages.Merged, "ready")
-		v.after(2*tailPatience - 1)
+		v.after(2*outputProbeTimeout - 1)
 		v.silent()
 		v.after(1)
 		v.over(met("j1"))
@@ -493,7 +493,7 @@ func TestWatchAsksAgain(t *testing.T) {
 	onWatch(t, func(v *vigil) { // a long silence costs a question now and then, and no answer is taken twice
 		c := v.job("j1")
 		v.await(pattern(`ready`))
-		v.after(100 * tailPatience)
+		v.after(100 * outputProbeTimeout)
 		if v.asked > 110 {
 			t.Errorf("asked %d times", v.asked)
 		}
@@ -507,19 +507,19 @@ func TestWatchIsRefusedOutput(t *testing.T) {
 		c := v.job("j1")
 		v.refuse["j1"] = messages.NotFound
 		v.await(pattern(`ready`))
-		v.after(tailStrikes*tailPause - 1)
+		v.after(outputProbeRetries*outputProbePause - 1)
 		v.mu.Lock()
 		delete(v.refuse, "j1")
 		v.mu.Unlock()
 		c.write(messages.Merged, "ready")
-		v.after(tailPause)
+		v.after(outputProbePause)
 		v.over(met("j1"))
 	})
 	onWatch(t, func(v *vigil) { // for good
 		v.job("j1")
 		v.refuse["j1"] = messages.OutputUnavailable
 		v.await(pattern(`ready`))
-		v.after((tailStrikes + 1) * tailPause)
+		v.after((outputProbeRetries + 1) * outputProbePause)
 		refusedWith(t, v.by.take(), messages.OutputUnavailable)
 		v.gone()
 	})
