@@ -7,22 +7,22 @@ import (
 	"troupe/spill"
 )
 
-// OpenArchived opens a log of a job that is over. One that the store has let go to
-// make room is told as what it was: a gap, as long as the record says.
+// OpenArchived opens a log of a job that is over. A log that the store has evicted becomes a
+// gap of the size in the record.
 func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Log, error) {
 	log, err := logs.Open(string(job.UID), uint8(stream))
 	if err == nil {
-		state := log.State() // one that lives elsewhere is only now asked for
-		switch told := spill.ErrOf(log); {
-		case told != nil && IsEvicted(told):
+		state := log.State() // a remote log is only read now
+		switch failed := spill.ErrOf(log); {
+		case failed != nil && IsEvicted(failed):
 			_ = log.Close()
-			err = told
-		case told != nil:
+			err = failed
+		case failed != nil:
 			_ = log.Close()
-			return nil, told
+			return nil, failed
 		case state.Size > 0 || job.Started.IsZero() || bytesOf(job, stream) == 0:
 			return log, nil
-		default: // there is something of that name, and nothing in it
+		default: // the log exists and is empty
 			_ = log.Close()
 			err = spill.ErrNotFound
 		}
@@ -31,7 +31,7 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 		return nil, err
 	}
 	if job.Started.IsZero() {
-		if job.State.Ended() && job.Outcome != messages.Lost { // it never began
+		if job.State.Ended() && job.Outcome != messages.Lost { // it never started
 			return unwritten(stream)
 		}
 		return nil, err
@@ -42,11 +42,11 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 	return spill.MissingLog(bytesOf(job, stream)), nil
 }
 
-// unwritten opens the log of a stream that nobody has written to.
+// unwritten opens the log of a stream without output.
 func unwritten(messages.Stream) (spill.Log, error) { return spill.MissingLog(0), nil }
 
-// OutputLostError is the error of an output whose size is not known, since its log went
-// with who held the job: it is not one that is empty. Else it is nil.
+// OutputLostError returns the error of an output of unknown size: its log was lost with the
+// process that held the job. It returns nil for all others.
 func OutputLostError(job messages.Job, stream messages.Stream) error {
 	if job.Outcome != messages.Lost || bytesOf(job, stream) > 0 {
 		return nil
@@ -56,7 +56,7 @@ func OutputLostError(job messages.Job, stream messages.Stream) error {
 	}
 }
 
-// IsEvicted says that the store has no such log (any more).
+// IsEvicted reports whether an error says that the store has no such log.
 func IsEvicted(err error) bool {
 	return errors.Is(err, spill.ErrNotFound) || errors.Is(err, &messages.Error{Code: messages.OutputUnavailable, Reason: spill.EvictedReason})
 }

@@ -12,64 +12,63 @@ import (
 	"troupe/spill"
 )
 
-// Deps is what the tree needs from below it; the root package joins them. All
-// of it is safe for concurrent use. Nothing of it waits but Journal, Logs.Remove
-// and the Check of a shell, for each of which the tree keeps out of the way.
+// Deps is what the tree needs from outside. All of it is safe for concurrent use. Only
+// Journal, Logs.Remove and the Check of an executor may wait; no actor in the run queue calls
+// them.
 type Deps struct {
-	Backends map[string]backends.Backend // by name; DefaultBackend must be there
+	Backends map[string]backends.Backend // by name, with DefaultBackend
 	Journal  Journal
 	Logs     Logs
-	// Engine is what all of Backends stand on, to stop what a failing place holds;
-	// nil: what such a place holds cannot be reached.
+	// Engine is the engine of all Backends. It stops jobs whose executor fails; nil: such jobs
+	// cannot be stopped.
 	Engine backends.Engine
-	// Past is what the tree begins with.
+	// Past is the state to restore.
 	Past RestoreState
 	Log  *slog.Logger
-	// Ports tells when jobs listen; nil: nobody can wait for that.
+	// Ports reports when jobs listen; nil: waits for a port are refused.
 	Ports Ports
 
-	// Screens draw what the terminals of jobs show; nil: no screen can be read, and what
-	// is asked of a terminal that no client shows is not answered.
+	// Screens draw the terminals of jobs; nil: no screen can be read, and troupe answers no
+	// terminal queries.
 	Screens Screens
 
 	// NewUID makes the ULID of a job.
 	NewUID func() messages.UID
-	// Environment makes the whole environment of a job, in which it finds self, and names
-	// what it left out.
+	// Environment makes the environment of a job, with the variables of self. dropped names
+	// the variables that it left out.
 	Environment func(r messages.RunCommand, self JobEnv) (env, dropped []string, err *messages.Error)
 
-	// Dir is where a job runs when neither it nor its session says.
+	// Dir is the directory of jobs if neither they nor their session name one.
 	Dir string
 
-	// JobPrefix begins the short ids of jobs; "": "j".
+	// JobPrefix is the prefix of short job ids; "": "j".
 	JobPrefix string
 
-	// Webhooks deliver notices to URLs; nil: requests that want it are refused.
+	// Webhooks deliver notices to URLs; nil: requests with a URL are refused.
 	Webhooks Webhooks
 
 	Limits     Limits
-	Middleware []actor.ReceiverMiddleware // behind the guard: traces, faults
-	// Failed hears that the supervisor itself failed: the node is over. It must not wait.
+	Middleware []actor.ReceiverMiddleware // inside the guard: traces, faults
+	// Failed is called when the supervisor crashes: the node is over. It must not wait.
 	Failed func(error)
-	// Stopped hears that no actor of the tree is left. It must not wait.
+	// Stopped is called when no actor of the tree is left. It must not wait.
 	Stopped func()
-	// Unhandled hears of messages that no actor should have got; nil: they are logged.
+	// Unhandled takes messages without a case in their receiver; nil: they are logged.
 	Unhandled func(who string, message any)
 
-	// Workers are the goroutines of all actors; nil: some of the tree's own.
+	// Workers run all actors; nil: the tree makes its own.
 	Workers *Workers
 
-	looks chan struct{} // those under way at commands; see look
+	looks chan struct{} // a token for each running check; see startCheck
 }
 
-// Workers do the work of one tree. Who makes work for it by telling facts may join
-// them and help with it.
+// Workers run the actors of one tree. A goroutine that sends facts may join them.
 type Workers = workers.RunQueue
 
 // DefaultBackend runs the commands of sessions that name no other.
 const DefaultBackend = "pipe"
 
-// JobEnv is what a job is told of itself in its environment.
+// JobEnv identifies a job in its environment.
 type JobEnv struct {
 	Scope   messages.ScopePath
 	Session messages.SessionID
@@ -79,57 +78,55 @@ type JobEnv struct {
 
 // Limits bound a node. The zero value means the defaults.
 type Limits struct {
-	Starts    int           // at a time; 0: two, and of a node two for each CPU
-	Unstarted int           // 0: MaxUnstarted
-	Finished  int           // records kept; 0: MaxFinished
-	Age       time.Duration // … since the end of their jobs; 0: any
-	LogBytes  int64         // … of all their outputs together; 0: any
+	Starts    int           // start slots; 0: two, for a node two per CPU
+	Unstarted int           // admitted jobs that have not started; 0: MaxUnstarted
+	Finished  int           // kept records; 0: MaxFinished
+	Age       time.Duration // of kept records, since the end of the job; 0: any
+	LogBytes  int64         // of all kept outputs; 0: any
 	Channels  int           // 0: MaxChannels
-	Watches   int           // waits, and as many stops of many jobs; 0: MaxWatches
-	Shells    int           // live ones: for one more the one goes that was used the longest ago and is idle; 0: any
-	ShellIdle time.Duration // a live shell that nobody uses for so long is closed; 0: none is
+	Watches   int           // waits, and as many stops of several jobs; 0: MaxWatches
+	Shells    int           // live shells; another one closes the least recently used idle shell; 0: any
+	ShellIdle time.Duration // idle time after which a live shell is closed; 0: never
 }
 
 // The defaults of Limits, and what they protect.
 const (
-	MaxUnstarted = 1024 // a start is a fork: more waiting only means longer waits
+	MaxUnstarted = 1024 // forks: more waiting jobs only wait longer
 	MaxFinished  = 1000 // records and memfds of an in-process node
 	MaxChannels  = 256
 	MaxWatches   = 1024
 )
 
-// Logs opens the logs of jobs that have no actor any more, and lets go of those
-// that are forgotten.
+// Logs opens the logs of jobs without an actor and removes those of removed jobs.
 type Logs interface {
 	Open(id string, stream uint8) (spill.Log, error)
 	Remove(id string) error
 }
 
-// Ports tells when a job does what a condition says of a port: found is called
-// once, and not behind the return of stop. Neither call waits.
+// Ports waits until a job meets a condition about a port. It calls found once, and not after
+// stop has returned. Neither call waits.
 type Ports interface {
 	Await(job messages.Job, c messages.Condition, found func()) (stop func())
 }
 
-// Journal keeps the numbered facts. Its calls may wait for a disk; only the
-// recorder makes them, or, of one that is Quick, the supervisor. An error that is a
-// *messages.Error with a hint is its last word: nobody tries again.
+// Journal keeps the numbered facts. Its calls may wait for a disk, so only the recorder makes
+// them; the supervisor calls a NonBlocking journal itself. A *messages.Error with a hint is
+// permanent and not retried.
 type Journal interface {
-	// Last is the number of the newest fact, 0 if there is none.
+	// Last returns the number of the newest fact, 0 if there is none.
 	Last() (messages.Seq, error)
-	// Append records facts under their numbers; those it has already are left
-	// as they are.
+	// Append records facts under their numbers. It skips facts that it has.
 	Append(facts []messages.FactRecorded) error
-	// Read gives at most limit facts above after, oldest first. Numbers that are
-	// missing before the first of them are no longer held.
+	// Read returns at most limit facts above after, oldest first. The journal no longer has
+	// the numbers before the first of them.
 	Read(after messages.Seq, limit int) ([]messages.FactRecorded, error)
 }
 
-// NonBlocking is what a Journal may say of itself: that its calls never wait, as one
-// in memory. The supervisor then makes them itself.
+// NonBlocking is implemented by a Journal that may be in memory. If Quick returns true, its
+// calls never wait and the supervisor makes them itself.
 type NonBlocking interface{ Quick() bool }
 
-// clock is the actors' time: the runtime's, which synctest makes virtual.
+// clock returns the time of the actors: the runtime's, which synctest makes virtual.
 func clock() time.Time { return time.Now() }
 
 func (d *Deps) prefix() string {

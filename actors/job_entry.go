@@ -8,44 +8,44 @@ import (
 	"troupe/messages"
 )
 
-// jobEntry is what the node knows of one job.
+// jobEntry is the supervisor's state of one job.
 type jobEntry struct {
-	// job is the record as it was last told, but for its Seq; it is not changed, but
-	// replaced: its session and the facts on their way have it, too.
+	// job is the last reported record, without its Seq. It is replaced, never changed: the
+	// session and queued facts share it.
 	job              *messages.Job
-	seq              messages.Seq         // of the last fact recorded about it
-	run              *messages.RunCommand // not changed; nil: the job has begun, or is not to begin here
+	seq              messages.Seq         // of the last fact about the job
+	run              *messages.RunCommand // read-only; nil: started, or not to be started here
 	env              []string
-	terms            *jobOptions   // nil: the job is settled, and so never placed again
-	replyTo          []*actor.PID  // clients of the run that have not had their reply
-	asked            *keyedRequest // nil: it has no key
-	slotGranted      bool          // it was given its turn: its engine is asked, or was
-	slotOffered      bool          // the turn went along with it
-	archived         bool          // it has no actor any more: the node itself answers for it
-	settled          bool          // and its engine has been told to forget it
-	clientWaiting    bool          // a client waited for its end when it was asked for
-	awaitingClient   bool          // … and may come back, see clientReturnTime
-	inherited        bool          // its engine had it before this tree
-	metaSaved        bool          // … and knows where it is
-	endPending       bool          // its engine has its end, see waitForEnds
-	keepRequested    bool          // somebody has asked for it to stay: its record says so a moment later
-	sessionAbandoned bool          // its session was given up: nobody hears what is asked of it
-	// queriesAnswered is how far what was asked of its terminal has an answer (lifecycle.Terminal).
+	terms            *jobOptions   // nil: settled, so never placed again
+	replyTo          []*actor.PID  // clients of the run that wait for their reply
+	asked            *keyedRequest // nil: no idempotency key
+	slotGranted      bool          // it has or had a start slot
+	slotOffered      bool          // the placement carried a start slot
+	archived         bool          // it has no actor: the supervisor answers for it
+	settled          bool          // the engine may forget it
+	clientWaiting    bool          // a client waited for its end at the request
+	awaitingClient   bool          // that client may return, see clientReturnTime
+	inherited        bool          // the engine had it before this tree
+	metaSaved        bool          // the engine has its metadata
+	endPending       bool          // the engine has its end, see waitForEnds
+	keepRequested    bool          // a client asked to keep it; the record follows
+	sessionAbandoned bool          // its session crashed too often: requests are refused
+	// queriesAnswered is lifecycle.Terminal.Answered, or unknownAnswers.
 	queriesAnswered int64
 
-	retired time.Time     // when its last word was heard
-	budget  time.Duration // its foreground budget, where the supervisor sees to it
+	retired time.Time     // when its last fact came
+	budget  time.Duration // its foreground budget, if the supervisor keeps it
 }
 
-// record is the record of the job as it stands.
+// record returns the current record with its Seq.
 func (e *jobEntry) record() messages.Job {
 	job := *e.job
 	job.Seq = e.seq
 	return job
 }
 
-// merge takes a record from below, but for what the node knows better: where the job
-// is, who is told of its end, and whether it was left behind.
+// merge takes a record from below. It keeps the scope, the notices and the background flag,
+// which the supervisor sets.
 func (e *jobEntry) merge(job *messages.Job) {
 	was := e.job
 	e.job = job
@@ -57,13 +57,13 @@ func (e *jobEntry) merge(job *messages.Job) {
 	}
 }
 
-// edit puts a changed record in the place of that which others have.
+// edit replaces the record by a changed copy.
 func (e *jobEntry) edit(by func(*messages.Job)) {
 	job := *e.job
 	by(&job)
 	e.job = &job
 }
 
-// hasStarted reports whether a job in this state has been started: it never is again, and
-// of many that run the request and the environment are a good part.
+// hasStarted reports whether a job in this state has been started. Its request and environment
+// are not needed any more.
 func hasStarted(s messages.State) bool { return s != messages.Queued && s != messages.Starting }

@@ -10,20 +10,20 @@ import (
 	"troupe/messages"
 )
 
-// jobMetaVersion is of the form of a memo: it is raised when a field changes its
-// meaning. New fields are passed over by those who do not know them.
+// jobMetaVersion is the version of the format. It is raised when a field changes its meaning.
+// Older versions skip new fields.
 const jobMetaVersion = 1
 
-// jobMeta is what the engine keeps with a job (Spec.Meta, Note), to rebuild the tree
-// by: whatever neither the journal can know in time nor the engine's facts tell.
+// jobMeta is the metadata that the engine stores with a job for a restart: what the journal
+// may not have in time and the engine's facts do not carry.
 type jobMeta struct {
 	V       int                `json:"v"`
 	Job     messages.JobID     `json:"job"`
-	Seq     messages.Seq       `json:"seq,omitempty"` // of the last fact about it that its actor knows: with a higher one it was handed over
+	Seq     messages.Seq       `json:"seq,omitempty"` // of its last fact at the last placement; higher after a hand-over
 	Scope   messages.ScopePath `json:"scope"`
 	Session messages.SessionID `json:"session"`
 	Place   sessionMeta        `json:"place"`
-	// Quotas are of the scopes on the way, from the top one down.
+	// Quotas are of the scopes above the job, the top one first.
 	Quotas []messages.ScopeQuota `json:"quotas,omitempty"`
 
 	Principal   messages.Principal `json:"principal,omitempty"`
@@ -35,8 +35,8 @@ type jobMeta struct {
 	Separate    bool               `json:"separate,omitempty"`
 	Background  bool               `json:"background,omitempty"`
 	Kept        bool               `json:"kept,omitempty"`  // messages.FlagKept
-	Owed        bool               `json:"owed,omitempty"`  // a client waits for the end: it belongs to a connection
-	Shown       bool               `json:"shown,omitempty"` // … and sits at its terminal
+	Owed        bool               `json:"owed,omitempty"`  // a client waits for the end
+	Shown       bool               `json:"shown,omitempty"` // and its terminal shows the job
 	Created     time.Time          `json:"created"`
 	Deadline    time.Time          `json:"deadline,omitzero"`
 	Dir         string             `json:"dir,omitempty"`
@@ -55,7 +55,7 @@ type jobMeta struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// sessionMeta is the session as it was opened.
+// sessionMeta is the plan of the job's session.
 type sessionMeta struct {
 	Backend  string            `json:"backend,omitempty"`
 	Dir      string            `json:"dir,omitempty"`
@@ -64,16 +64,16 @@ type sessionMeta struct {
 	Umask    string            `json:"umask,omitempty"`
 }
 
-// plan is how the session was opened, but for its environment.
+// plan returns the plan of the session, without its environment.
 func (m sessionMeta) plan() messages.SessionPlan {
 	return messages.SessionPlan{Backend: m.Backend, Dir: m.Dir, Shell: m.Shell, Terminal: m.Terminal, Umask: m.Umask}
 }
 
-// previewLength is how much of a command's text its memo keeps: enough to tell
-// one job from another in a list after a restart.
+// previewLength bounds the stored bytes of a command's text: enough to recognise the job in a
+// list.
 const previewLength = 512
 
-// metaEncoder makes the memos of one job. It is what they have beside the record.
+// metaEncoder encodes the metadata of one job. Its fields are those that the record lacks.
 type metaEncoder struct {
 	at       sessionMeta
 	keep     *recoveryMeta // nil: there is none
@@ -81,8 +81,8 @@ type metaEncoder struct {
 	answered int64 // of its terminal, by this actor
 }
 
-// of is the memo of a job as it stands now, at most backends.MaxMeta long: what
-// only people need goes first. A digest is not asked for without its key.
+// of encodes the metadata of a job, at most backends.MaxMeta bytes. If it is too long, it drops
+// what only users read first.
 func (s *metaEncoder) of(job *messages.Job) []byte {
 	keep := cmp.Or(s.keep, &recoveryMeta{})
 	m := jobMeta{
@@ -113,7 +113,7 @@ func (s *metaEncoder) of(job *messages.Job) []byte {
 	return nil // the job can still be adopted by its id
 }
 
-// decodeJobMeta gives a memo back, or nil if it is none.
+// decodeJobMeta decodes metadata. It returns nil for other bytes.
 func decodeJobMeta(b []byte) *jobMeta {
 	var m jobMeta
 	if err := json.Unmarshal(b, &m); err != nil || m.V < 1 || m.Job == "" {
@@ -122,7 +122,7 @@ func decodeJobMeta(b []byte) *jobMeta {
 	return &m
 }
 
-// job is the record that a memo is enough for.
+// job returns the record that the metadata describes.
 func (m *jobMeta) job(uid messages.UID) messages.Job {
 	job := messages.Job{
 		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Principal: m.Principal, Tag: m.Tag, Name: m.Name,
@@ -137,14 +137,14 @@ func (m *jobMeta) job(uid messages.UID) messages.Job {
 	return job
 }
 
-// keeps puts into a record that somebody has promoted the job to stay.
+// keeps adds FlagKept to a record if the job is kept.
 func (m *jobMeta) keeps(job *messages.Job) {
 	if m.Kept && !job.HasFlag(messages.FlagKept) {
 		job.Flags = append(slices.Clip(job.Flags), messages.FlagKept)
 	}
 }
 
-// terms are those of its job.
+// terms returns the options of the job.
 func (m *jobMeta) terms(job messages.Job) *jobOptions {
 	return &jobOptions{
 		background: m.Background || m.Mode == messages.ModeAsync || m.Mode == messages.ModeDetached,
@@ -152,7 +152,7 @@ func (m *jobMeta) terms(job messages.Job) *jobOptions {
 	}
 }
 
-// cut is the beginning of s, at most n bytes; JSON repairs a rune that is cut.
+// cut returns at most n bytes of s. JSON replaces a rune that is cut.
 func cut(s string, n int) string {
 	if len(s) > n {
 		return s[:n]

@@ -7,15 +7,15 @@ import (
 	"troupe/messages"
 )
 
-// jobOptions are what of its request a job still needs that has begun; its session has them,
-// too, and nobody changes them.
+// jobOptions are the parts of a request that a started job needs. They are read-only; session
+// and supervisor share them.
 type jobOptions struct {
-	open  *messages.SessionPlan // as RunCommand.Open, and the shell with it
+	open  *messages.SessionPlan // RunCommand.Open, used with shell
 	shell string
 
 	background   bool
 	shown        bool
-	named        bool // its directory was asked for
+	named        bool // the request names a directory
 	promoteAfter time.Duration
 	grace        time.Duration
 	onExit       messages.OnExit
@@ -28,8 +28,8 @@ func jobOptionsOf(r *messages.RunCommand) *jobOptions {
 	}
 }
 
-// plan is how a run that names a session opens it. The shell that it is to run in, if
-// its plan names none, is that of the session.
+// plan returns the plan by which a run opens its session. A live shell is that of the run if
+// the plan names none.
 func (t *jobOptions) plan() messages.SessionPlan {
 	if t.open == nil {
 		return messages.SessionPlan{}

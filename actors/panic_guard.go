@@ -18,8 +18,8 @@ import (
 // A stopping actor receives nothing more but Stopped. Its requests are refused. Children
 // that stop are not replaced, since no parent would stop the new ones.
 //
-// What waits for an actor that has stopped, or still comes, is refused, too: the
-// library would drop it.
+// Requests that wait for a stopped actor, or come later, are refused: the library would drop
+// them.
 func guard(d *Deps, box *workers.Mailbox) actor.ReceiverMiddleware {
 	stopping := false
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
@@ -53,7 +53,7 @@ func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reaso
 	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 		return
 	}
-	defer func() { // also when the refusal is what fails
+	defer func() { // also if the refusal panics
 		if kindOf(c.Self()) == kindSupervisor && d.Failed != nil {
 			d.Failed(fmt.Errorf("the supervisor failed: %v", reason))
 		}
@@ -62,7 +62,7 @@ func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reaso
 	refuseSender(c.ActorSystem().Root, env, internalError())
 }
 
-// refuseLate answers the client of a request to an actor that stops, or has.
+// refuseLate refuses a request to an actor that stops or has stopped.
 func refuseLate(root *actor.RootContext, who *actor.PID, message any) {
 	env, ok := message.(*actor.MessageEnvelope)
 	switch {
@@ -74,8 +74,8 @@ func refuseLate(root *actor.RootContext, who *actor.PID, message any) {
 	}
 }
 
-// refuseSender answers the client of a request that was lost with its actor. The
-// place of a job is no request: the supervisor owes the reply of its run.
+// refuseSender refuses a request that was lost with its actor. It skips a placement: the
+// supervisor owes the reply of its run.
 func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope, err *messages.Error) {
 	request := env.Message
 	if r, ok := request.(routed); ok {
@@ -88,9 +88,8 @@ func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope, err *mess
 	root.Send(env.Sender, refusable.Refuse(err))
 }
 
-// missing is the refusal of what met nobody on its way down: err, unless it is
-// about a job. A job that was not known would not have been looked for: what held
-// it has just died, and is being made anew.
+// missing returns the refusal of a request whose receiver does not exist: err, unless it is
+// about a job. The supervisor knows the job, so its actor has crashed and is being replaced.
 func missing(to messages.Address, err *messages.Error) *messages.Error {
 	if to.Job == "" {
 		return err
@@ -102,8 +101,8 @@ func missing(to messages.Address, err *messages.Error) *messages.Error {
 	}
 }
 
-// internalError is the refusal of a request that was lost with its actor, which has
-// failed, or was let go as the node ends.
+// internalError returns the refusal of a request that was lost with its actor: after a crash,
+// or as the node shuts down.
 func internalError() *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "actor_failed",

@@ -10,22 +10,22 @@ import (
 	"troupe/messages"
 )
 
-// digestForm stands before a digest of what a request says, without what it leaves out:
-// a version whose requests can say more has the same. One without it is of all fields.
+// digestForm is the prefix of a digest of the set fields of a request, which new fields do not
+// change. A digest without it covers all fields.
 const digestForm = "2:"
 
-// digest tells two requests under one key apart.
+// digest returns a digest of a request. Different requests have different digests.
 func digest(r messages.RunCommand) string {
 	r = comparable(r)
 	said := trimmed(r).(map[string]any)
-	if r.Open != nil { // also one that says nothing
+	if r.Open != nil { // also if it is empty
 		said["Open"] = trimmed(*r.Open)
 	}
 	return digestForm + sumOf(said)
 }
 
-// sameRequest says whether a digest is that of a request, also one that an older version
-// has made.
+// sameRequest reports whether a digest is that of a request. It knows the digests of older
+// versions.
 func sameRequest(of string, r messages.RunCommand) bool {
 	if strings.HasPrefix(of, digestForm) {
 		return of == digest(r)
@@ -33,7 +33,7 @@ func sameRequest(of string, r messages.RunCommand) bool {
 	return of == sumOf(comparable(r))
 }
 
-// comparable is a request without what may be otherwise at another try.
+// comparable returns a request without the fields that differ between two tries.
 func comparable(r messages.RunCommand) messages.RunCommand {
 	r.BaseEnv, r.UID = nil, ""
 	if r.Open != nil {
@@ -49,7 +49,7 @@ func sumOf(v any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// asJSON writes what can always be written: a message, or a part of one.
+// asJSON encodes a message or a part of one, which cannot fail.
 func asJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -58,10 +58,10 @@ func asJSON(v any) []byte {
 	return b
 }
 
-// trimmed gives the fields of a struct that are not zero, by their names.
+// trimmed returns the set fields of a struct by name.
 func trimmed(v any) any {
 	d := json.NewDecoder(bytes.NewReader(asJSON(v)))
-	d.UseNumber() // a duration is more than a float can hold
+	d.UseNumber() // a float cannot hold every duration
 	var all any
 	if err := d.Decode(&all); err != nil {
 		panic(err)

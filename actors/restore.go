@@ -6,25 +6,24 @@ import (
 	"troupe/spill"
 )
 
-// RestoreState is what a tree finds that begins again: the jobs of its engine, and what
-// its journal knows beside the facts. The zero value is a beginning.
+// RestoreState is what a node restores: the jobs of its engine and the contents of its
+// journal. The zero value restores nothing.
 type RestoreState struct {
 	Held     []backends.InventoryJob
-	Live     []RestoredJob // not over, as far as the journal knows, in the order in which they began
-	Over     []RestoredJob // the one that ended last first
-	Number   uint64        // the highest that a short id had
+	Live     []RestoredJob // not over according to the journal, in the order of their start
+	Over     []RestoredJob // over, the last ended first
+	Number   uint64        // the highest number of a short id
 	Channels []SubscriberCursor
-	Ends     []messages.SessionEnd // of sessions and their shells, the last one first
+	Ends     []messages.SessionEnd // of sessions and their shells, the newest first
 }
 
-// RestoredJob is what a journal has of one job: its record as the last fact about
-// it has it, and its idempotency key, if it has one.
+// RestoredJob is a job in the journal: the record of its last fact and its idempotency key.
 type RestoredJob struct {
 	Job         messages.Job
 	Key, Digest string
 }
 
-// Key is the idempotency key of a job, which a journal keeps as long as its record.
+// Key is the idempotency key of a job. A journal keeps it as long as the record.
 type Key struct {
 	Job       messages.JobID
 	Principal messages.Principal
@@ -32,7 +31,7 @@ type Key struct {
 	Digest    string // of the request
 }
 
-// SubscriberCursor is what a journal keeps of one channel: how far its subscriber came.
+// SubscriberCursor is a channel in the journal, with what its subscriber has acknowledged.
 type SubscriberCursor struct {
 	ID     messages.ChannelID
 	Filter messages.Filter
@@ -40,21 +39,20 @@ type SubscriberCursor struct {
 	Acked  messages.Seq
 }
 
-// JournalEntry is what is recorded at one go: facts, and what a tree that begins again
-// must know beside them.
+// JournalEntry is recorded as a whole: facts, and what a restart needs beside them.
 type JournalEntry struct {
 	Facts    []messages.FactRecorded
-	Keys     []Key // of jobs that the facts, or those before, tell of
+	Keys     []Key // of jobs of these or earlier facts
 	Channels []SubscriberCursor
 	Acks     []messages.Acknowledge
-	Left     []messages.ChannelID
-	Removed  []messages.JobID // jobs that are over and forgotten
+	Left     []messages.ChannelID // channels that have ended
+	Removed  []messages.JobID
 	Outputs  []SmallOutput
-	Ends     []messages.SessionEnd // the last one last
+	Ends     []messages.SessionEnd // the newest last
 }
 
-// SmallOutput is all that a job wrote on one stream, if that is little: it is kept
-// with its record. The stream OrderOf is the order of two, and the times of any.
+// SmallOutput is the whole output of a job on one stream, if it is small. The journal keeps it
+// with the record. Stream OrderOf is the output order.
 type SmallOutput struct {
 	Job    messages.JobID
 	UID    messages.UID
@@ -62,34 +60,32 @@ type SmallOutput struct {
 	Data   []byte
 }
 
-// OrderOf is the order index among the outputs.
+// OrderOf is the stream number of the output order.
 const OrderOf uint8 = 3
 
-// SmallLogs is what Logs may be that are lost with another process, while the
-// journal is not.
+// SmallLogs is implemented by Logs that another process holds and can lose.
 type SmallLogs interface {
-	// Small gives all outputs of a job that is over, if each is small, without waiting
-	// for anything; else none.
+	// Small returns all outputs of a job that is over if each is small, else nil. It does not
+	// wait.
 	Small(job messages.Job) []SmallOutput
-	// Recorded says that the journal has them.
+	// Recorded takes that the journal has the outputs of a job.
 	Recorded(uid messages.UID)
 }
 
-// BatchLogs is what Logs may be of which each is a question to another process: one
-// question is enough for the states of many.
+// BatchLogs is implemented by Logs that another process holds. It reads the states of many
+// logs by one request.
 type BatchLogs interface {
-	// States gives the states of all logs of the jobs, as far as they can be told
-	// now; what is not there, or cannot be asked for, has none. It may wait.
+	// States returns the known states of all logs of the jobs. It may wait.
 	States(ids []string) map[spill.Name]spill.State
 }
 
-// DurableJournal is what a Journal may be that outlives the tree.
+// DurableJournal is implemented by a Journal that outlives the tree.
 type DurableJournal interface {
-	// Write records all of an entry or nothing; Append is a Write of facts alone.
+	// Write records all of an entry or nothing. Append is a Write of facts only.
 	Write(e JournalEntry) error
 }
 
-// write gives a journal an entry. One that does not last takes the facts alone.
+// write writes an entry to a journal. A journal that is not durable takes only the facts.
 func write(j Journal, e JournalEntry) error {
 	if lasting, ok := j.(DurableJournal); ok {
 		return lasting.Write(e)
@@ -100,7 +96,7 @@ func write(j Journal, e JournalEntry) error {
 	return j.Append(e.Facts)
 }
 
-// lasts says whether the journal outlives the tree.
+// lasts reports whether the journal outlives the tree.
 func (d *Deps) lasts() bool {
 	_, ok := d.Journal.(DurableJournal)
 	return ok

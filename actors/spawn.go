@@ -11,9 +11,9 @@ import (
 	"troupe/messages"
 )
 
-// props are those of every actor: state made by a producer without side
-// effects, the guard outermost, and a named strategy. It runs in turn with the
-// others: sessions and commands decide and pass on, and hold nobody up.
+// props returns the Props of an actor in the shared run queue, with the guard as outermost
+// middleware. The producer must have no side effects. Sessions and commands run there: they
+// never wait.
 func (d *Deps) props(producer func() actor.Actor) *actor.Props {
 	box := d.Workers.NewMailbox()
 	chain := append([]actor.ReceiverMiddleware{guard(d, box)}, d.Middleware...)
@@ -21,18 +21,16 @@ func (d *Deps) props(producer func() actor.Actor) *actor.Props {
 		actor.WithMailbox(func() actor.Mailbox { return box }), actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
 }
 
-// apart are the props of an actor that may take its time, in a goroutine of its
-// own: what reads and searches output, gathers answers, or waits for a journal.
+// apart returns the Props of an actor that runs in its own goroutine. It may wait: for output,
+// answers or a journal.
 func (d *Deps) apart(producer func() actor.Actor) *actor.Props {
 	return d.props(producer).Configure(actor.WithDispatcher(&d.Workers.Apart))
 }
 
-// inline are the props of an actor that runs in the goroutine of whoever sends
-// it something, if it is idle. Those are the supervisor, the scopes and the channels:
-// they only look things up and pass things on, and hear from clients and actors
-// alone, never from an engine, which may hold a lock while it tells a fact. It spares the road of a command,
-// up and down, some ten changes of goroutine. Nobody is kept: after some messages
-// of others a worker goes on.
+// inline returns the Props of an actor that runs in the goroutine of its sender if it is idle:
+// the supervisor, scopes and channels. They only look up and pass on. An engine never sends to
+// them, since it may hold a lock then. That saves a command about ten changes of goroutine.
+// After some messages a worker continues.
 func (d *Deps) inline(producer func() actor.Actor) *actor.Props {
 	return d.props(producer).Configure(actor.WithDispatcher(actor.NewSynchronizedDispatcher(d.Workers.Throughput())))
 }
@@ -51,8 +49,8 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 	return pid, nil
 }
 
-// stopped says that the supervisor, and with it every actor below, has ended, and
-// that the outputs are removed that were still to be.
+// stopped removes the last outputs, closes the workers and calls Stopped, after all actors
+// have stopped.
 func (d *Deps) stopped(last []removedJob) {
 	if len(last) > 0 {
 		d.Workers.Apart.Schedule(func() {
@@ -73,7 +71,7 @@ func unhandled(ctx actor.Context, d *Deps) {
 	case actor.AutoReceiveMessage, actor.SystemMessage, *actor.Started:
 		return
 	case *actor.DeadLetterResponse:
-		return // who was asked has just gone: the patience of who asks covers it
+		return // the receiver of a request has just stopped; the sender has a timeout
 	}
 	if d.Unhandled != nil {
 		d.Unhandled(ctx.Self().Id, ctx.Message())
@@ -82,14 +80,14 @@ func unhandled(ctx actor.Context, d *Deps) {
 	d.Log.Warn("an unexpected message", slog.String("actor", ctx.Self().Id), slog.String("message", fmt.Sprintf("%T", ctx.Message())))
 }
 
-// sendLater sends the actor a message after a delay. The returned cancel does not
-// take back a message that is queued already: carry a generation in it.
+// sendLater sends the actor a message after a delay. Cancelling does not remove a message that
+// is queued already: carry a generation in it.
 func sendLater(ctx actor.Context, after time.Duration, message any) scheduler.CancelFunc {
 	return scheduler.NewTimerScheduler(ctx.ActorSystem().Root).SendOnce(after, ctx.Self(), message)
 }
 
-// poisonChild stops a child behind what was passed on to it before: a stop would
-// overtake it, and who asked would never hear.
+// poisonChild stops a child after its queued messages. A stop would overtake them and lose
+// their replies.
 func poisonChild(ctx actor.Context, child *actor.PID) { ctx.Poison(child) }
 
 // refuse sends the request's own refusal to the sender of the message in hand.

@@ -7,7 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// The kinds of actors, as they begin the names of their PIDs.
+// The kinds of actors: prefixes of the names in their PIDs.
 const (
 	kindSupervisor   = "supervisor"
 	kindScope        = "scope-"
@@ -23,8 +23,8 @@ const (
 	kindNotice       = "notice-"
 )
 
-// intensity is OTP's restart intensity: so many restarts within a window, then
-// the child is stopped and its parent deals with the loss.
+// intensity is a restart limit, as in OTP. Beyond it the child is stopped and its parent
+// handles the loss.
 type intensity struct {
 	restarts int
 	within   time.Duration
@@ -44,7 +44,7 @@ func restarted(kind string) (intensity, bool) {
 	return intensity{}, false
 }
 
-// kindOf is the kind in the name of a PID: "supervisor/scope-main$4" → "scope-".
+// kindOf returns the kind in the name of a PID: "supervisor/scope-main$4" → "scope-".
 func kindOf(pid *actor.PID) string {
 	name := pid.Id[strings.LastIndexByte(pid.Id, '/')+1:]
 	if i := strings.IndexByte(name, '-'); i >= 0 {
@@ -53,8 +53,8 @@ func kindOf(pid *actor.PID) string {
 	return name
 }
 
-// byKind is every parent's strategy: one for one, decided by the child's kind.
-// Nothing escalates: that would end the whole process.
+// byKind is the strategy of every parent: one for one, by the child's kind. It never
+// escalates, which would end the process.
 type byKind struct{}
 
 // HandleFailure implements the library's SupervisorStrategy.
@@ -73,8 +73,8 @@ func (byKind) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child
 	parent.RestartChildren(child)
 }
 
-// stopAll is the strategy of the guardian above the supervisor: a supervisor
-// that fails takes the node with it, and the guard tells the root why.
+// stopAll is the strategy of the guardian above the supervisor. A crash of the supervisor ends
+// the node; the guard reports it by Deps.Failed.
 type stopAll struct{}
 
 // HandleFailure implements the library's SupervisorStrategy.

@@ -8,12 +8,10 @@ import (
 	"troupe/messages"
 )
 
-// supervisor is the top of the tree: it admits, knows every job, routes what
-// concerns one, numbers the facts that come up, and owes the replies that take
-// time (runs, closings), so that no client waits for ever for an actor that
-// died. It speaks with the root (above), the top scopes, the recorder, the
-// channels, the watches and gathers, and who tells of ends (below), and with those
-// who ask.
+// supervisor is the top of the tree. It admits and knows every job, routes requests, numbers
+// facts and sends the replies that take time (runs, closings), so that a crash below loses
+// none. Its children are the top scopes, recorder, channels, waiters, group stops, scope
+// releases, notifiers and archives.
 type supervisor struct {
 	deps  *Deps
 	limit Limits
@@ -24,60 +22,60 @@ type supervisor struct {
 	byUID          map[messages.UID]*jobEntry
 	byKey          map[idempotencyKey]messages.JobID
 	archived       []messages.JobID // oldest first
-	awaitingNotice []messages.JobID // over and out of bounds, kept until their ends are told; oldest first
+	awaitingNotice []messages.JobID // over the limits, kept until their notices are done; oldest first
 	forgotten      []removedJob
-	settling       map[messages.JobID]*jobEntry    // forgotten, but not yet by their engine
-	unsettledEnds  map[messages.JobID]unsettledEnd // over, and with the engine until they are recorded
+	settling       map[messages.JobID]*jobEntry    // removed here, not settled with the engine
+	unsettledEnds  map[messages.JobID]unsettledEnd // over, kept by the engine until recorded
 	archives       map[messages.JobID]*actor.PID
 	admission      lifecycle.Admission
 
 	scopes       map[string]*actor.PID // the top ones
 	scopeQuotas  map[messages.ScopePath]messages.ScopeQuota
-	scopesOpened map[messages.ScopePath]bool // their opening
+	scopesOpened map[messages.ScopePath]bool // whose opening is recorded
 	sessions     map[messages.Address]messages.SessionInfo
-	sessionSpecs map[messages.Address]messages.OpenSession // as what they were opened
+	sessionSpecs map[messages.Address]messages.OpenSession // to open them again
 	closings     map[messages.Address]*pendingClose
 	handovers    map[messages.JobID]*handover
-	crashCounts  map[messages.Address]*crashes // of the actors of sessions
+	crashCounts  map[messages.Address]*crashes // of sessions and scopes
 
 	shells shells
 
-	recorder        *actor.PID     // of a journal that may wait
-	inlineJournal   *inlineJournal // or one that never does, which is written here
-	seq             messages.Seq
+	recorder        *actor.PID     // of a journal that may wait; nil: none
+	inlineJournal   *inlineJournal // a journal that never waits; nil: see recorder
+	seq             messages.Seq   // of the newest fact
 	unwritten       []messages.FactRecorded
-	deferredReplies []deferredReply // in this turn
+	deferredReplies []deferredReply // of this message
 	journalErr      *messages.Error // the journal takes no facts: no new work
-	journalDead     bool            // nor will it ever, though its recorder lives
+	journalDead     bool            // the journal never takes facts again
 	channels        channels
-	// notifyTargets are the commands and URLs that are told of ends, or will be.
+	// notifyTargets are the commands and URLs with pending or future notices.
 	notifyTargets map[string]*notifyTarget
 	waiters       map[string]*waiterEntry // by PID
 	tasks         map[messages.TaskID]messages.Task
 
-	logBytes        int64                                   // that archived jobs have written
-	pendingEntry    JournalEntry                            // to be recorded beside the facts
-	pendingAcks     JournalEntry                            // … with the next of them, or soon
+	logBytes        int64                                   // output of archived jobs
+	pendingEntry    JournalEntry                            // to record beside the facts
+	pendingAcks     JournalEntry                            // to record with the next fact, or soon
 	pendingRemovals []removal                               // of jobs whose end is being recorded
-	deferred        []deferredRequest                       // requests that came before the journal was read, or the ends that are due
-	endsPending     int                                     // ends that the engine has and the node has not heard
-	stopRetries     map[messages.JobID]messages.StopCommand // stops that nobody waits for
+	deferred        []deferredRequest                       // requests before the node is open
+	endsPending     int                                     // exits known to the engine, not yet received
+	stopRetries     map[messages.JobID]messages.StopCommand // stops without a waiting client
 	shutdown        *shutdown
 	timers          []scheduler.CancelFunc
 
-	confirmTimer   scheduler.CancelFunc // of the next look at ends that closings wait for
-	removeTimer    scheduler.CancelFunc // of the removal of forgotten outputs
-	trimTimer      scheduler.CancelFunc // of the next look at how old records are
-	ackTimer       scheduler.CancelFunc // of the recording of acknowledgements
-	stopRetryTimer scheduler.CancelFunc // of the next look at stops that nobody waits for
-	retrying       scheduler.CancelFunc // of the next try of a quick journal that fails
+	confirmTimer   scheduler.CancelFunc // of confirmEnds
+	removeTimer    scheduler.CancelFunc // of removeTick
+	trimTimer      scheduler.CancelFunc // of trimTick
+	ackTimer       scheduler.CancelFunc // of acksTick
+	stopRetryTimer scheduler.CancelFunc // of stopRetryTick
+	retrying       scheduler.CancelFunc // of recordAgain
 }
 
-// phase is where the node stands.
+// phase is the phase of the node.
 type phase uint8
 
 const (
-	opening phase = iota // the journal is being read
+	opening phase = iota // reads the journal
 	open
 	closingScopes
 	endingWaits
@@ -86,14 +84,13 @@ const (
 	down
 )
 
-// deferredRequest is a request that came before what it is for: the node is not open yet, or
-// the job is on its way.
+// deferredRequest is a request that waits: until the node is open, or the job is placed.
 type deferredRequest struct {
 	request any
 	sender  *actor.PID
 }
 
-// maxEarly bounds the requests that wait for one thing.
+// maxEarly bounds the deferred requests of one list.
 const maxEarly = 1024
 
 func newSupervisor(d *Deps) *supervisor {
@@ -118,7 +115,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 	case *actor.Stopped:
 		s.deps.stopped(s.forgotten)
 	case *actor.Terminated:
-		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // behind the child's last words
+		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // after the child's remaining messages
 	case childStopped:
 		s.lost(ctx, msg.who)
 	case jobUpdate:
@@ -147,9 +144,9 @@ func (s *supervisor) start(ctx actor.Context) {
 	s.recorder = ctx.SpawnPrefix(recorderProps(s.deps), kindRecorder)
 }
 
-// request takes what a client asks, in every phase.
+// request takes a request of a client in every phase.
 func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
-	tooEarly := s.phase == opening || s.endsPending > 0 && ctx.Sender() != nil // what the node asks itself can be done
+	tooEarly := s.phase == opening || s.endsPending > 0 && ctx.Sender() != nil // requests of the node itself need no reply
 	switch {
 	case tooEarly && len(s.deferred) < maxEarly:
 		s.deferred = append(s.deferred, deferredRequest{msg, ctx.Sender()})
@@ -179,7 +176,7 @@ func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
 	}
 }
 
-// fromBelow hears the tree about what is no job's fact.
+// fromBelow takes the messages of the tree that are no facts about jobs.
 func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case slotRequested:
@@ -213,7 +210,7 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	}
 }
 
-// housekeeping hears children that are done, and this actor's own timers.
+// housekeeping takes finished children, timers and reports of notifiers.
 func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case childDone:
@@ -239,7 +236,7 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.onStopRetryTick(ctx)
 	case idleTick:
 		s.idle(ctx)
-	case acksTick: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run
+	case acksTick: // maybe stale: a fact may have taken the acknowledgements along
 		s.withAcks()
 	case messages.AbandonRun:
 		s.withdraw(ctx, m)
@@ -256,7 +253,7 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	}
 }
 
-// childEnded stops a child that has said its last word.
+// childEnded stops a child that has sent childDone.
 func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
 	delete(s.waiters, who.Id)
 	if id := s.channels.remove(who); id != "" {
@@ -271,7 +268,7 @@ func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
 	s.shutdownStep(ctx)
 }
 
-// lost hears that a child is gone, and asks whether that was expected.
+// lost takes that a child has stopped and handles a crash.
 func (s *supervisor) lost(ctx actor.Context, who *actor.PID) {
 	if s.recorder != nil && s.recorder.Equal(who) {
 		s.recorderLost(ctx)
