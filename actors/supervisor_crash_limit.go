@@ -8,17 +8,15 @@ import (
 	"troupe/messages"
 )
 
-// A session whose place, or whose jobs, make it fail every time would be made
-// anew without end. When it has failed too often it is made without its place: it
-// holds its jobs by their engine, marks them unsupervised and can only stop them.
-// Should even that fail as often, nobody is put in its place, as nobody is in that of
-// a scope that fails as often.
+// A session that crashes too often is opened without its executor. It adopts its jobs by the
+// engine, marks them unsupervised and can only stop them. After twice as many crashes it is
+// abandoned, as a scope is.
 
-// sessionCrashLimit is how many failures of a session within crashWindow are made good.
+// sessionCrashLimit bounds the crashes of a session within crashWindow.
 const sessionCrashLimit = 5
 
-// countCrash counts a failure of a session or scope: whether a session is to be made without
-// its place, or nothing at all.
+// countCrash counts a crash of a session or scope. bare says to open the session without its
+// executor, given to abandon it.
 func (s *supervisor) countCrash(lost subtreeLost) (bare, given bool) {
 	at := messages.Address{Scope: lost.scope, Session: lost.session}
 	c := s.crashCounts[at]
@@ -30,7 +28,7 @@ func (s *supervisor) countCrash(lost subtreeLost) (bare, given bool) {
 	return n > sessionCrashLimit && lost.session != "", n > 2*sessionCrashLimit
 }
 
-// holds says whether the dead actor held what is at an address.
+// holds reports whether an address is in the crashed session or scope.
 func (o subtreeLost) holds(at messages.Address) bool {
 	if o.session != "" {
 		return at.Scope == o.scope && at.Session == o.session
@@ -38,8 +36,8 @@ func (o subtreeLost) holds(at messages.Address) bool {
 	return o.scope.Contains(at.Scope)
 }
 
-// giveUp leaves a session, or a scope with all in it, without an actor. What runs in it
-// runs on, and ends with the node; what waits in it ends now.
+// giveUp abandons a session, or a scope with all below. Its running jobs run on until the node
+// ends; its queued jobs end now.
 func (s *supervisor) giveUp(ctx actor.Context, lost subtreeLost) {
 	for at := range s.sessions {
 		if lost.holds(at) {
@@ -78,7 +76,7 @@ func (s *supervisor) giveUp(ctx actor.Context, lost subtreeLost) {
 }
 
 func (s *supervisor) giveUpJob(ctx actor.Context, e *jobEntry, lost subtreeLost) {
-	if e.waits() { // nothing of it runs, and nobody is left to let it begin
+	if e.waits() { // it has not started and never will
 		for _, path := range waysTo(e.job.Scope) {
 			if !lost.holds(messages.Address{Scope: path}) {
 				s.send(ctx, messages.Address{Scope: path}, quotaReleased{job: e.job.ID}, nil)
@@ -97,7 +95,7 @@ func (s *supervisor) giveUpJob(ctx actor.Context, e *jobEntry, lost subtreeLost)
 	s.queueReplies(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})
 }
 
-// neverBegins is why a job has ended that waited in a session which was given up.
+// neverBegins returns the error of a job that was queued in an abandoned session.
 func neverBegins(id messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "unsupervised",
@@ -105,7 +103,7 @@ func neverBegins(id messages.JobID) *messages.Error {
 	}
 }
 
-// unsupervised refuses what nobody is left to do for a job.
+// unsupervised returns the refusal of a request to a job of an abandoned session.
 func unsupervised(id messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "unsupervised",

@@ -9,15 +9,14 @@ import (
 	"troupe/messages"
 )
 
-// handover is a hand-over that is on its way.
+// handover is a hand-over in progress.
 type handover struct {
 	to      messages.ScopePath
 	clients []*actor.PID
-	early   []deferredRequest // what was asked of the job meanwhile
+	early   []deferredRequest // requests to the job meanwhile
 }
 
-// wait keeps a request about a job that is on its way: it is passed on, in its
-// turn, when the job has come.
+// wait keeps a request until the hand-over is done.
 func (m *handover) wait(ctx actor.Context, id messages.JobID, r any) {
 	if len(m.early) >= maxEarly {
 		refuse(ctx, r, isMoving(id))
@@ -32,7 +31,7 @@ func isMoving(id messages.JobID) *messages.Error {
 	}
 }
 
-// handOver moves a live job: its old place lets go, its new one adopts.
+// handOver moves a live job: its session releases it, the new one adopts it.
 func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 	e, ok := s.find(r.Job)
 	switch {
@@ -52,7 +51,7 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 		return
 	}
 	m, moving := s.handovers[e.job.ID]
-	if moving && m.to != r.To { // it goes there when it has come
+	if moving && m.to != r.To { // it moves on after this hand-over
 		m.wait(ctx, e.job.ID, r)
 		return
 	}
@@ -66,8 +65,7 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 	}
 }
 
-// settled hears that nothing of a job is left to do: it is not handed over any
-// more either.
+// settled takes that a job is settled. It ends a hand-over of the job.
 func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 	if e, ok := s.jobs[id]; ok {
 		e.settled, e.terms = true, nil
@@ -76,13 +74,12 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 	s.failHandover(ctx, id)
 }
 
-// failHandover tells those who wait for a job to be handed over that it is over.
+// failHandover refuses the clients of a hand-over: the job is over.
 func (s *supervisor) failHandover(ctx actor.Context, id messages.JobID) {
 	s.endHandover(ctx, id, lifecycle.JobFinished(id))
 }
 
-// endHandover tells those who wait for a job to be handed over why it does not move, and
-// takes up what was asked of it meanwhile.
+// endHandover refuses the clients of a hand-over and handles the requests that have waited.
 func (s *supervisor) endHandover(ctx actor.Context, id messages.JobID, err *messages.Error) {
 	m, moving := s.handovers[id]
 	if !moving {
@@ -105,16 +102,16 @@ func (s *supervisor) letGone(ctx actor.Context, m jobReleased) {
 	}
 	e.edit(func(job *messages.Job) { job.Scope, job.Session = to.to, messages.DefaultSession })
 	if e.run != nil {
-		run := *e.run // its former place has the other one
+		run := *e.run // its former session shares the request
 		run.Scope, run.Session, run.Open = e.job.Scope, e.job.Session, nil
 		e.run = &run
 	}
 	terms := *e.terms
-	terms.open = nil // that was the plan of the session it comes from
+	terms.open = nil // the plan of its former session
 	e.terms = &terms
-	e.slotOffered = false // by now it may have begun, whatever its new place has room for
+	e.slotOffered = false // it may have started, so the new session must not queue it
 	e.metaSaved = false
-	if !e.job.State.Ended() { // before it is placed: by the number its engine is told who is right
+	if !e.job.State.Ended() { // before the placement: the number in its metadata tells that it has moved
 		s.record(ctx, e, messages.CommandChanged{})
 	}
 	s.replace(ctx, e)
@@ -131,8 +128,8 @@ func (s *supervisor) letGone(ctx actor.Context, m jobReleased) {
 	}
 }
 
-// awaits says whether a job is being moved into a part of the tree. It is closed
-// when the job has come: what is closing takes nothing in.
+// awaits reports whether a job is being handed over to an address. A close there waits for the
+// job.
 func (s *supervisor) awaits(at messages.Address) bool {
 	for _, m := range s.handovers {
 		if at.Session == "" && at.Scope.Contains(m.to) || at.Scope == m.to && at.Session == messages.DefaultSession {
@@ -142,7 +139,7 @@ func (s *supervisor) awaits(at messages.Address) bool {
 	return false
 }
 
-// handoverDone ends a move, and begins the closings that waited for it.
+// handoverDone ends a hand-over and starts the closes that waited for it.
 func (s *supervisor) handoverDone(ctx actor.Context, id messages.JobID) {
 	delete(s.handovers, id)
 	for at, o := range s.closings {

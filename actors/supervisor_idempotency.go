@@ -9,20 +9,20 @@ import (
 	"troupe/messages"
 )
 
-// idempotencyKey is a key as its principal knows it.
+// idempotencyKey is a key of one principal.
 type idempotencyKey struct {
 	principal messages.Principal
 	key       string
 }
 
-// keyedRequest is the key that a job was asked for with, and the digest of the request.
+// keyedRequest is the key of a job and the digest of its request.
 type keyedRequest struct {
 	idempotencyKey
 	digest string
 }
 
-// joinByKey answers a request whose key was used before: the same request gets the
-// same job, another one is a conflict.
+// joinByKey answers a request whose key is known. The same request joins the job, another one
+// is a conflict. It returns false for a new key.
 func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
 	id, ok := s.byKey[idempotencyKey{r.Principal, r.Key}]
 	if !ok {
@@ -30,8 +30,8 @@ func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
 	}
 	e := s.jobs[id]
 	switch {
-	case ctx.Sender() == nil: // nobody asks how it ends
-	case r.Principal != noticePrincipal && !sameRequest(e.asked.digest, r): // the key of a notice says all of its request
+	case ctx.Sender() == nil: // no client waits
+	case r.Principal != noticePrincipal && !sameRequest(e.asked.digest, r): // the key of a notice identifies its request
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
 			Message: fmt.Sprintf("key %q belongs to a different request", r.Key),
@@ -54,33 +54,30 @@ func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
 	return true
 }
 
-// clientReturnTime is how long a job in the foreground that had a key goes on in a new node
-// without its client: who lost the daemon has to notice, to start another one or to wait
-// for it, which may take some seconds each, and to ask again. Who has not by then has
-// most likely died with the daemon.
+// clientReturnTime is how long a foreground job with a key runs in a new node without its
+// client. The client has to notice the loss, to wait for the new daemon and to ask again.
 const clientReturnTime = 15 * time.Second
 
-// clientTimeout says that the client of a job did not come back in its time.
+// clientTimeout says that the client of a job has not returned in clientReturnTime.
 type clientTimeout struct {
 	noDeadLetter
 	job messages.JobID
 }
 
-// budgetTimeout says that the foreground budget of a job is spent whose client came back.
+// budgetTimeout says that the foreground budget of a job with a returned client is spent.
 type budgetTimeout struct {
 	noDeadLetter
 	job messages.JobID
 }
 
-// awaitClient gives the client of a job time to ask for it again. Until then nothing is
-// promoted: what is stopped in the end is not to be told of as going on.
+// awaitClient gives the client of a job time to return. The job is not promoted meanwhile,
+// since it may be stopped in the end.
 func (s *supervisor) awaitClient(ctx actor.Context, e *jobEntry) {
 	e.awaitingClient = true
 	s.timers = append(s.timers, sendLater(ctx, clientReturnTime, clientTimeout{job: e.job.ID}))
 }
 
-// cameBack goes on with the job of a client who has asked again: its budget runs from
-// when it was submitted.
+// cameBack continues the job of a returned client. Its budget runs from the submission.
 func (s *supervisor) cameBack(ctx actor.Context, e *jobEntry) {
 	if !e.awaitingClient {
 		return
@@ -92,7 +89,7 @@ func (s *supervisor) cameBack(ctx actor.Context, e *jobEntry) {
 	}
 }
 
-// clientTimeout ends a job whose client did not come back, unless somebody has promoted it.
+// clientLate stops a job whose client has not returned, unless it was promoted.
 func (s *supervisor) clientLate(ctx actor.Context, id messages.JobID) {
 	e := s.jobs[id]
 	if e == nil || !e.awaitingClient {
@@ -104,14 +101,14 @@ func (s *supervisor) clientLate(ctx actor.Context, id messages.JobID) {
 	}
 }
 
-// stopUnclaimed ends a job that belonged to a connection.
+// stopUnclaimed stops a foreground job without a client.
 func (s *supervisor) stopUnclaimed(ctx actor.Context, e *jobEntry) {
 	s.stopWithRetry(ctx, messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
 }
 
-// budgetTimeout promotes a job, if it is still in the foreground.
+// budgetLate promotes a job that is still in the foreground.
 func (s *supervisor) budgetLate(ctx actor.Context, id messages.JobID) {
 	if e := s.jobs[id]; e != nil && !e.job.State.Ended() && !e.job.Background && e.job.State != messages.Stopping {
-		ctx.Send(ctx.Self(), messages.PromoteCommand{Job: id}) // nobody hears of it
+		ctx.Send(ctx.Self(), messages.PromoteCommand{Job: id}) // no client gets the reply
 	}
 }

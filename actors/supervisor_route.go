@@ -34,8 +34,7 @@ func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, s
 	ctx.RequestWithCustomSender(pid, routed{to: to, request: request}, sender)
 }
 
-// find resolves what a client calls a job: its id, its ULID, or its name (the
-// youngest of that name).
+// find finds a job by id, by ULID, or by name: the youngest of that name.
 func (s *supervisor) find(id messages.JobID) (*jobEntry, bool) {
 	if e, ok := s.jobs[id]; ok {
 		return e, true
@@ -52,7 +51,7 @@ func (s *supervisor) find(id messages.JobID) (*jobEntry, bool) {
 	return best, best != nil
 }
 
-// address passes a request on to the part of the tree it concerns.
+// address passes a request to its job, or answers it.
 func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	to := r.Address()
 	stop, isStop := r.(messages.StopCommand)
@@ -73,7 +72,7 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 		refuse(ctx, r, unsupervised(e.job.ID))
 		return
 	}
-	if p, is := r.(messages.PromoteCommand); is && !e.job.HasFlag(messages.FlagUnsupervised) { // that can only be stopped
+	if p, is := r.(messages.PromoteCommand); is && !e.job.HasFlag(messages.FlagUnsupervised) { // an unsupervised job can only be stopped
 		e.keepRequested = e.keepRequested || p.Keep
 	}
 	if m, moving := s.handovers[e.job.ID]; moving {
@@ -83,8 +82,7 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	s.send(ctx, s.jobAddress(e), r, ctx.Sender())
 }
 
-// stopMany stops all jobs of a session, or of a scope with its sub-scopes: those
-// that are there now.
+// stopMany stops all current jobs of a session, or of a scope with its sub-scopes.
 func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 	if r.Session != "" {
 		r.Scope = cmp.Or(r.Scope, messages.MainScope)
@@ -117,7 +115,7 @@ func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 	s.waiters[pid.Id] = &waiterEntry{pid: pid, client: ctx.Sender(), request: r}
 }
 
-// answerFor answers about a job that has no actor any more.
+// answerFor answers a request about a job without an actor.
 func (s *supervisor) answerFor(ctx actor.Context, e *jobEntry, r messages.Addressed) {
 	if ctx.Sender() == nil {
 		return
@@ -136,8 +134,7 @@ func (s *supervisor) answerFor(ctx actor.Context, e *jobEntry, r messages.Addres
 	}
 }
 
-// readArchive lets a sink of the node's own read the output of a job that is
-// over.
+// readArchive passes a read to the archive of a job that is over. It spawns a missing one.
 func (s *supervisor) readArchive(ctx actor.Context, e *jobEntry) {
 	pid, ok := s.archives[e.job.ID]
 	if !ok {
@@ -159,7 +156,7 @@ func (s *supervisor) archivedOutputs(e *jobEntry) outputs {
 	}
 }
 
-// serveArchive gives an archive's sink its logs; what is over never grows.
+// serveArchive gives an archive its logs. It ignores requests for growth.
 func (s *supervisor) serveArchive(ctx actor.Context, msg any) {
 	if _, ok := msg.(outputsWanted); !ok {
 		return

@@ -11,8 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// checkName refuses a name that is, or will be, the id of another job: that would be meant,
-// and once it is forgotten whoever has the id would mean this one.
+// checkName refuses a name that has the form of an id, since it would be ambiguous.
 func (s *supervisor) checkName(name string) *messages.Error {
 	number, has := strings.CutPrefix(name, s.deps.prefix())
 	if !has || number == "" || strings.Trim(number, "0123456789") != "" {
@@ -34,7 +33,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		return
 	}
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
-	r.Background = r.Background || r.Detach // nobody waits for what outlives all who could
+	r.Background = r.Background || r.Detach // a detached job outlives its clients
 	if r.Key != "" && s.joinByKey(ctx, r) {
 		return
 	}
@@ -84,11 +83,10 @@ func shuttingDown() *messages.Error {
 	return &messages.Error{Code: messages.ShuttingDown, Message: "the node is shutting down", Hint: "ask the next one"}
 }
 
-// withdraw forgets what one caller of a run is owed. A job that nobody waits for
-// any more is stopped, unless it goes on in the background.
+// withdraw removes a client of a run. A foreground job without clients is stopped.
 func (s *supervisor) withdraw(ctx actor.Context, r messages.AbandonRun) {
 	e := s.byUID[r.UID]
-	if r.Key != "" { // which may name another's job
+	if r.Key != "" { // the key may have joined another run
 		e = s.jobs[s.byKey[idempotencyKey{r.Principal, r.Key}]]
 	}
 	if e == nil || ctx.Sender() == nil {
@@ -97,12 +95,12 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.AbandonRun) {
 	owed := len(e.replyTo)
 	e.replyTo = slices.DeleteFunc(e.replyTo, ctx.Sender().Equal)
 	if len(e.replyTo) == owed || len(e.replyTo) > 0 {
-		return // it has had its reply, or others wait for theirs
+		return // the client has had its reply, or others wait
 	}
 	s.stopWithRetry(ctx, messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true})
 }
 
-// admit makes the record of a job that may wait for its start.
+// admit creates the entry and the record of an admitted job.
 func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	id := s.jobID(s.count + 1)
 	if err := s.admission.Admit(id, r.Scope); err != nil {
@@ -162,29 +160,29 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 	return job
 }
 
-// place sends a job to its session, which is made if it is not open.
+// place sends a job to its session. A missing session is opened.
 func (s *supervisor) place(ctx actor.Context, e *jobEntry) {
 	job := e.record()
 	s.send(ctx, s.jobAddress(e), placement{
 		job: &job, run: e.run, env: e.env, options: e.terms, slotGranted: e.slotOffered, inherited: e.inherited,
 		recovery: s.recoveryMeta(e), answered: e.queriesAnswered,
 	}, nil)
-	e.queriesAnswered = unknownAnswers // who is put around it again was not told of it
+	e.queriesAnswered = unknownAnswers // later answers of the actor are not known here
 }
 
-// jobAddress is the address of a job.
+// jobAddress returns the address of a job.
 func (s *supervisor) jobAddress(e *jobEntry) messages.Address {
 	return messages.Address{Job: e.job.ID, Scope: e.job.Scope, Session: e.job.Session}
 }
 
-// unplaced answers those who asked for a job that its session does not take.
+// unplaced refuses the clients of a job that the tree has refused.
 func (s *supervisor) unplaced(ctx actor.Context, m placeRejected) {
 	e, ok := s.jobs[m.job]
 	if !ok {
 		return
 	}
 	if e.job.State != messages.Queued || !e.job.Started.IsZero() {
-		return // it exists: it is only refused a place it was moved to
+		return // it exists: only its hand-over is refused
 	}
 	if e.seq > 0 {
 		s.failUnplaced(ctx, e, m.err)
@@ -198,21 +196,21 @@ func (s *supervisor) unplaced(ctx actor.Context, m placeRejected) {
 	s.grantSlots(ctx, s.admission.Release(m.job))
 }
 
-// failUnplaced ends a job that was told of and cannot be placed anew.
+// failUnplaced ends a reported job that cannot be placed again.
 func (s *supervisor) failUnplaced(ctx actor.Context, e *jobEntry, err messages.Error) {
 	job := *e.job
 	job.Outcome, job.Err, job.Shell = messages.FailedToStart, err, cannotRun
 	s.endWithoutActor(ctx, e, job)
 }
 
-// cannotRun is a shell's status for a program that is there and cannot run.
+// cannotRun is the shell's status for a program that exists and cannot run.
 const cannotRun = 126
 
 // drop removes a job from the tables.
 func (s *supervisor) drop(e *jobEntry) {
 	delete(s.jobs, e.job.ID)
 	delete(s.byUID, e.job.UID)
-	if e.asked != nil && s.byKey[e.asked.idempotencyKey] == e.job.ID { // a node that begins again may find two under one key
+	if e.asked != nil && s.byKey[e.asked.idempotencyKey] == e.job.ID { // a restart may find two jobs under one key
 		delete(s.byKey, e.asked.idempotencyKey)
 	}
 }
@@ -228,12 +226,12 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 	s.grantSlots(ctx, granted)
 }
 
-// slotReturned takes a turn back that came to a session too late or too early. A
-// job that still waits may ask again.
+// turnReturned takes back a slot that a session cannot use. A job that still waits may ask
+// again.
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Release(id)
 	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.slotOffered) {
-		e.edit(func(job *messages.Job) { job.State = messages.Queued }) // it was to begin, and cannot yet
+		e.edit(func(job *messages.Job) { job.State = messages.Queued }) // it cannot start yet
 		e.slotGranted, e.slotOffered = false, false
 		s.admission.Readmit(id, e.job.Scope)
 		s.neverStarts(ctx, e)
@@ -241,7 +239,7 @@ func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	s.grantSlots(ctx, granted)
 }
 
-// grantSlots tells jobs that they may start. After the release of the jobs none may.
+// grantSlots lets jobs start. After the release of the jobs none may.
 func (s *supervisor) grantSlots(ctx actor.Context, granted []messages.JobID) {
 	if s.jobsReleased() {
 		return
@@ -257,8 +255,7 @@ func (s *supervisor) grantSlots(ctx actor.Context, granted []messages.JobID) {
 	}
 }
 
-// applyUpdate hears of a job. Its end and its last word are recorded at one go, and told
-// in one.
+// applyUpdate takes an update of a job: one fact, or its end and last fact together.
 func (s *supervisor) applyUpdate(ctx actor.Context, n jobUpdate) {
 	if n.last {
 		end := *n.job
@@ -270,15 +267,15 @@ func (s *supervisor) applyUpdate(ctx actor.Context, n jobUpdate) {
 	s.applyFact(ctx, n.fact, n.job)
 }
 
-// applyFact takes a fact about a job with the record as it stands: into the table, to
-// the journal, to those who wait for it.
+// applyFact puts a fact and its record into the table and the journal, and answers waiting
+// clients.
 func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
 	e, ok := s.jobs[job.ID]
 	if !ok || e.archived || e.job.State == messages.Retired {
 		return
 	}
 	if _, waits := fact.(messages.CommandQueued); waits && e.seq > 0 {
-		return // it is told once, however often the job is placed
+		return // it is recorded once, however often the job is placed
 	}
 	e.merge(job)
 	if _, ends := fact.(messages.CommandFinished); ends && len(e.job.OnFinish) > 0 {
@@ -308,10 +305,9 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 	s.endReceived(ctx, e)
 }
 
-// queueReplies gives the clients of a run the one reply they are owed: at the end of the turn,
-// behind what it tells the subscribers. A client that was told has work at once, and
-// might take the processor that the notices wait for; one that hears the end both ways
-// is woken once.
+// queueReplies queues the reply for the clients of a run. It is sent after the facts for the
+// subscribers: a client that is also a subscriber wakes once, and others do not delay the
+// subscribers.
 func (s *supervisor) queueReplies(e *jobEntry, reply any) {
 	for _, client := range e.replyTo {
 		s.deferredReplies = append(s.deferredReplies, deferredReply{client, reply})
@@ -319,7 +315,7 @@ func (s *supervisor) queueReplies(e *jobEntry, reply any) {
 	e.replyTo = nil
 }
 
-// deferredReply is a reply that goes out at the end of the turn.
+// deferredReply is a reply that is sent after the message in hand.
 type deferredReply struct {
 	client *actor.PID
 	reply  any

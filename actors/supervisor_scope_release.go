@@ -10,16 +10,15 @@ import (
 	"troupe/messages"
 )
 
-// leaveScope ends what a client leaves behind in a scope: all of it, or all but what is
-// to be kept. What is asked of the tree for that is asked in one turn, so that a job is
-// either kept or not, whoever else asks something of it at this moment.
+// leaveScope ends what a client leaves in a scope, except kept jobs. It decides about all jobs
+// in one message, so that other requests cannot change the result.
 func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 	p := s.parts(r.Path)
 	if _, open := s.scopeQuotas[r.Path]; !open && len(p.kept)+len(p.ended) == 0 {
 		refuse(ctx, r, noSuchScope(r.Path))
 		return
 	}
-	if len(p.kept) == 0 || s.isClosing(messages.Address{Scope: r.Path}) != nil { // what is being closed keeps nothing
+	if len(p.kept) == 0 || s.isClosing(messages.Address{Scope: r.Path}) != nil { // a closing scope keeps no jobs
 		whole := messages.CloseScope{Path: r.Path, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason}
 		s.close(ctx, messages.Address{Scope: r.Path}, whole, ctx.Sender())
 		return
@@ -44,19 +43,18 @@ func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 	}
 }
 
-// releasePlan are the parts of a scope that is left: the jobs that stay and those that end,
-// and how these are ended: with a scope, with their session, or by themselves, where
-// one that stays is in the session.
+// releasePlan says which jobs of a released scope stay and which end. A job ends with its
+// scope, with its session, or by a stop if its session has kept jobs.
 type releasePlan struct {
 	kept, ended []messages.JobID
-	scopes      []messages.ScopePath // without those below them
-	sessions    []messages.Address   // without those in the scopes
-	stops       []messages.JobID     // those that are in neither, or in what is not known to be open yet
+	scopes      []messages.ScopePath // to close, without those below them
+	sessions    []messages.Address   // to close, outside of scopes
+	stops       []messages.JobID     // to stop, outside of scopes and sessions
 }
 
 func (s *supervisor) parts(root messages.ScopePath) releasePlan {
 	var p releasePlan
-	needed, holds := map[messages.ScopePath]bool{}, map[messages.Address]bool{} // by what is kept
+	needed, holds := map[messages.ScopePath]bool{}, map[messages.Address]bool{} // by kept jobs
 	for _, e := range s.sorted() {
 		if e.job.State.Ended() || !root.Contains(e.job.Scope) {
 			continue

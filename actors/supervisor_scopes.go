@@ -10,15 +10,15 @@ import (
 	"troupe/messages"
 )
 
-// pendingClose is a closing that is on its way: what was asked, and who waits for it.
+// pendingClose is a close in progress, with the clients that wait for it.
 type pendingClose struct {
 	request          any
 	clients          []*actor.PID
-	awaitingHandover bool // until the jobs that are being moved there have come
+	awaitingHandover bool // waits for jobs that are being handed over there
 }
 
-// arrange opens and closes parts of the tree, and moves jobs between them. While
-// the journal fails nothing begins and nothing moves, but what is there may end.
+// arrange opens and closes parts of the tree and hands jobs over. While the journal fails it
+// only closes.
 func (s *supervisor) arrange(ctx actor.Context, request any) {
 	if s.phase > open {
 		refuse(ctx, request, shuttingDown())
@@ -82,29 +82,28 @@ func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
 	s.send(ctx, r.Address(), openSession{ask: r}, ctx.Sender())
 }
 
-// close sends a closing down, and owes its answer to the client, if there is
-// one, until the tree has told that it is done.
+// close sends a close down the tree. The client gets its reply when the tree reports the end.
 func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, client *actor.PID) {
 	o, ok := s.closings[at]
 	if !ok {
 		o = &pendingClose{request: request, awaitingHandover: s.awaits(at)}
 		s.closings[at] = o
 	}
-	if !o.awaitingHandover { // again, too: a shorter grace counts
+	if !o.awaitingHandover { // also if repeated: a shorter grace counts
 		s.send(ctx, at, request, nil)
 	}
 	if client != nil {
 		o.clients = append(o.clients, client)
 	}
-	s.confirmLate(ctx) // what has ended before
+	s.confirmLate(ctx) // jobs that ended before
 }
 
-// sessionOpened keeps what a session is. That its actor is a new one is nobody's
-// business.
+// sessionUp stores an open session. It records only the first opening, not those after a
+// crash.
 func (s *supervisor) sessionUp(ctx actor.Context, m sessionOpened) {
 	at := messages.Address{Scope: m.fact.Info.Scope, Session: m.fact.Info.Session}
 	was, again := s.sessions[at]
-	if m.fact.Info.Snapshot == messages.SnapshotNone { // a new actor does not know
+	if m.fact.Info.Snapshot == messages.SnapshotNone { // unknown to a new actor
 		m.fact.Info.Snapshot, m.fact.Info.SnapshotError = was.Snapshot, was.SnapshotError
 	}
 	s.sessions[at], s.sessionSpecs[at] = m.fact.Info, m.ask
@@ -114,7 +113,7 @@ func (s *supervisor) sessionUp(ctx actor.Context, m sessionOpened) {
 	}
 }
 
-// sessionFact keeps what is known of sessions and scopes, and pays closings.
+// sessionFact takes a fact about a session or scope and answers closes.
 func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	switch f := fact.(type) {
 	case messages.ScopeOpened:
@@ -132,7 +131,7 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 		if _, was := s.sessions[at]; !was {
 			s.unopened(at)
 			s.replyClosed(ctx, at, f)
-			return // nobody was told that it was open
+			return // its opening was not reported
 		}
 		s.shellGone(f)
 		delete(s.sessions, at)
@@ -149,8 +148,8 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	s.note(ctx, fact)
 }
 
-// isClosing refuses what would enter a part of the tree that is being closed:
-// nothing is sent there any more, so that nothing can be lost with it.
+// isClosing returns an error if an address is being closed. No new work is sent there, so that
+// none is lost.
 func (s *supervisor) isClosing(at messages.Address) *messages.Error {
 	for closing := range s.closings {
 		if closing.Session == "" && closing.Scope.Contains(at.Scope) {
@@ -166,13 +165,12 @@ func (s *supervisor) isClosing(at messages.Address) *messages.Error {
 	return nil
 }
 
-// keepSessionJobs takes over the jobs of a session that is gone: those whose processes
-// were told to outlive it.
+// keepSessionJobs retires the jobs of a closed session whose processes outlive it.
 func (s *supervisor) keepSessionJobs(ctx actor.Context, at messages.Address) {
 	for _, e := range s.sorted() {
 		if !e.archived && e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
 			s.retire(ctx, e)
-			s.settled(ctx, e.job.ID) // as far as it goes: its processes were told to survive
+			s.settled(ctx, e.job.ID) // its processes live on, so no end will come
 		}
 	}
 	s.leaveUnsettled(at)
@@ -187,7 +185,7 @@ func (s *supervisor) replyClosed(ctx actor.Context, at messages.Address, reply a
 	}
 }
 
-// scopeStopped stops a top scope that has ended.
+// scopeDown stops a closed top scope.
 func (s *supervisor) scopeDown(ctx actor.Context, m scopeStopped) {
 	name := string(m.fact.Path)
 	if pid := s.scopes[name]; pid != nil && pid.Equal(m.who) {
@@ -201,7 +199,8 @@ func (s *supervisor) scopeDown(ctx actor.Context, m scopeStopped) {
 	}
 }
 
-// scopeLost rebuilds a top scope that died.
+// scopeLost rebuilds a crashed top scope. After the release of the jobs it only counts as
+// stopped.
 func (s *supervisor) scopeLost(ctx actor.Context, path messages.ScopePath) {
 	if s.jobsReleased() {
 		s.shutdownStep(ctx)
@@ -210,9 +209,8 @@ func (s *supervisor) scopeLost(ctx actor.Context, path messages.ScopePath) {
 	s.rebuild(ctx, subtreeLost{scope: path})
 }
 
-// rebuild places again what a dead session or scope held: jobs belong to the
-// engine, and actors are put around them. Closings that were on their way are
-// asked for again, last.
+// rebuild opens a crashed session or scope again and places its jobs, which the engine still
+// has. It repeats closes last.
 func (s *supervisor) rebuild(ctx actor.Context, lost subtreeLost) {
 	if s.jobsReleased() {
 		return
@@ -264,7 +262,7 @@ func (s *supervisor) rebuild(ctx actor.Context, lost subtreeLost) {
 	}
 }
 
-// above is the scope in which the dead actor was a child, "" for the top.
+// above returns the scope above the crashed actor, "" for the top.
 func (o subtreeLost) above() messages.ScopePath {
 	if o.session != "" {
 		return o.scope
@@ -272,7 +270,7 @@ func (o subtreeLost) above() messages.ScopePath {
 	return o.scope.Parent()
 }
 
-// closeAgain closes what was placed again within a scope that is being closed.
+// closeAgain closes a rebuilt session or scope within a scope that is being closed.
 func (s *supervisor) closeAgain(ctx actor.Context, lost subtreeLost) {
 	for at, o := range s.closings {
 		r, ok := o.request.(messages.CloseScope)
@@ -291,9 +289,8 @@ func (s *supervisor) closeAgain(ctx actor.Context, lost subtreeLost) {
 	}
 }
 
-// replace places a job again. One that waits asks for its turn anew. One that
-// had its turn keeps it: its engine may have been asked already, and a process
-// that is about to begin must not be without an owner meanwhile.
+// replace places a job again. A queued job asks for a slot again. A job with a slot keeps it:
+// the engine may be starting it, and its process must have an owner.
 func (s *supervisor) replace(ctx actor.Context, e *jobEntry) {
 	switch {
 	case e.job.State == messages.Queued && e.slotGranted:

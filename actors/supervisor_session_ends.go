@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// recentEnds are the last ends of sessions and of their shells, the last one first.
+// recentEnds are the last ends of sessions and their shells, the newest first.
 type recentEnds []messages.SessionEnd
 
 func (r *recentEnds) add(end messages.SessionEnd) {
@@ -18,7 +18,7 @@ func (r *recentEnds) add(end messages.SessionEnd) {
 	*r = slices.Insert(*r, 0, end)
 }
 
-// of are those at and below a scope.
+// of returns the ends at and below a scope.
 func (r recentEnds) of(scope messages.ScopePath) []messages.SessionEnd {
 	var out []messages.SessionEnd
 	for _, end := range r {
@@ -29,15 +29,14 @@ func (r recentEnds) of(scope messages.ScopePath) []messages.SessionEnd {
 	return out
 }
 
-// commandUse is what is kept of the last command of a shell: not its text, which may
-// be long.
+// commandUse describes the last command of a shell without its text, which may be long.
 type commandUse struct {
-	hash   string
-	length int
-	code   *int // nil: it is not known
+	hash   string // of the text, hexadecimal
+	length int    // of the text, bytes
+	code   *int   // nil: unknown
 }
 
-// useOf is what is kept of a command that has ended.
+// useOf describes an ended command.
 func useOf(job messages.Job) commandUse {
 	sum := sha256.Sum256([]byte(job.Command))
 	c := commandUse{hash: hex.EncodeToString(sum[:]), length: len(job.Command)}
@@ -47,14 +46,14 @@ func useOf(job messages.Job) commandUse {
 	return c
 }
 
-// end is the end of a session whose last command this is.
+// end returns the end of the session with this last command.
 func (c commandUse) end(scope messages.ScopePath, session messages.SessionID, backend string, why messages.EndReason) messages.SessionEnd {
 	return messages.SessionEnd{
 		Scope: scope, Session: session, Backend: backend, Reason: why, At: clock(), ExitCode: c.code, Hash: c.hash, Length: c.length,
 	}
 }
 
-// endOf is why a shell ended with a command.
+// endOf returns why a shell ended with a command.
 func endOf(job messages.Job) messages.EndReason {
 	switch {
 	case job.Cause.By != messages.ByNone:

@@ -11,34 +11,33 @@ import (
 	"troupe/messages"
 )
 
-// Live shells stay when their commands have ended, so somebody must see to it that
-// they do not become too many: the one that was used the longest ago makes room for a
-// new one (Limits.Shells), and one that nobody uses for long is closed
-// (Limits.ShellIdle). One in which a command runs or waits is never closed for that.
+// Live shells stay after their commands have ended. A new shell beyond Limits.Shells closes the
+// least recently used idle one, and a shell that is idle for Limits.ShellIdle is closed. A
+// shell with a running or queued command is not idle.
 
-// shells are the live shells of the node, and what is known of their use.
+// shells are the live shells of the node and their use.
 type shells struct {
 	uses       map[messages.Address]*shellUse
-	idleTimer  scheduler.CancelFunc // at those that nobody uses
+	idleTimer  scheduler.CancelFunc // of idleTick; nil: none
 	recentEnds recentEnds
 }
 
-// shellUse is the use of one.
+// shellUse is the use of one live shell.
 type shellUse struct {
-	used    time.Time // when a command began or ended, or it was opened
+	used    time.Time // last opening, or start or end of a command
 	pending bool      // it is being opened
-	told    bool      // the end of its shell is in the list; the next one has not begun
+	told    bool      // the end of its shell is in recentEnds and no new shell has started
 	last    commandUse
 }
 
-// openPatience is how long a session that is being opened counts without a job of its
-// own: an actor that dies with the request takes the answer along.
+// openPatience is how long a pending shell without a job counts. A crash can lose the answer
+// to its request.
 const openPatience = 10 * time.Second
 
 // idleTick says that a shell may have been idle for too long.
 type idleTick struct{ noDeadLetter }
 
-// needsShell says whether a request would make a live shell that is not there.
+// needsShell reports whether a request would open another live shell.
 func (s *supervisor) needsShell(at messages.Address, plan messages.SessionPlan, asRun bool) bool {
 	if s.shells.uses[at] != nil {
 		return false
@@ -49,8 +48,8 @@ func (s *supervisor) needsShell(at messages.Address, plan messages.SessionPlan, 
 	return s.deps.isLive(plan.Backend) || asRun && plan.Backend == "" && s.deps.isLive(messages.BackendShell)
 }
 
-// checkShellLimit says why there is no room for one more live shell. Who must go for one that is being
-// opened goes when it is open, so that many of the others must be at rest.
+// checkShellLimit returns an error if the limit leaves no room for another live shell. Each
+// pending shell needs one idle shell, which closes when the pending one is open.
 func (s *supervisor) checkShellLimit() *messages.Error {
 	if s.limit.Shells <= 0 || len(s.shells.uses) < s.limit.Shells {
 		return nil
@@ -72,7 +71,7 @@ func (s *supervisor) checkShellLimit() *messages.Error {
 	}
 }
 
-// idleShells counts the live shells, and lists those that nobody uses.
+// idleShells counts the live shells and lists the idle ones.
 func (s *supervisor) idleShells(works map[messages.Address]bool) (n int, idle []messages.Address) {
 	for at, use := range s.shells.uses {
 		if s.isClosing(at) != nil {
@@ -85,8 +84,8 @@ func (s *supervisor) idleShells(works map[messages.Address]bool) (n int, idle []
 	return n, idle
 }
 
-// shellsToEvict are the shells that must go for one that is open now: those that were used the
-// longest ago. What is being opened is none yet.
+// shellsToEvict returns the least recently used idle shells beyond the limit, after one was
+// opened. Pending shells do not count.
 func (s *supervisor) shellsToEvict(opened messages.Address) []messages.Address {
 	if s.limit.Shells <= 0 || len(s.shells.uses) <= s.limit.Shells {
 		return nil
@@ -102,8 +101,8 @@ func (s *supervisor) shellsToEvict(opened messages.Address) []messages.Address {
 	return idle[:min(max(n-s.limit.Shells, 0), len(idle))]
 }
 
-// busySessions are the sessions in which a command runs or waits. There may be thousands of
-// jobs, and of shells, too: they are looked at once for all.
+// busySessions returns the sessions with a running or queued command, in one pass over the
+// jobs.
 func (s *supervisor) busySessions() map[messages.Address]bool {
 	works := map[messages.Address]bool{}
 	for _, e := range s.jobs {
@@ -114,19 +113,19 @@ func (s *supervisor) busySessions() map[messages.Address]bool {
 	return works
 }
 
-// opensShell counts a live shell that is about to be opened.
+// opensShell counts a pending live shell.
 func (s *supervisor) opensShell(at messages.Address) {
 	s.shells.uses[at] = &shellUse{used: clock(), pending: true}
 }
 
-// cleanUp closes a session that nobody uses.
+// cleanUp closes an idle session.
 func (s *supervisor) cleanUp(ctx actor.Context, at messages.Address) {
 	s.close(ctx, at, messages.CloseSession{
 		Scope: at.Scope, Session: at.Session, By: messages.BySystem, Reason: messages.AutoCleanup,
 	}, nil)
 }
 
-// shellUp takes note of a live shell that is open.
+// shellUp records an open live shell and closes those beyond the limit.
 func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messages.SessionInfo) {
 	if !s.deps.isLive(info.Backend) {
 		delete(s.shells.uses, at)
@@ -146,7 +145,7 @@ func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messag
 	s.idleSoon(ctx)
 }
 
-// shellUsed takes note of a command of a live shell that began or ended.
+// shellUsed records a start or end of a command in a live shell.
 func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
 	if len(s.shells.uses) == 0 {
 		return
@@ -167,8 +166,8 @@ func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job
 	s.idleSoon(ctx)
 }
 
-// shellReplaced takes note of a new shell where one had died: of one that died
-// between two commands this is the first that is heard.
+// shellReplaced records a new shell after a death. If the shell died between two commands, it
+// adds its end to recentEnds.
 func (s *supervisor) shellReplaced(m messages.SessionReplaced) {
 	at := messages.Address{Scope: m.Scope, Session: m.Session}
 	use := s.shells.uses[at]
@@ -187,7 +186,7 @@ func (s *supervisor) shellReplaced(m messages.SessionReplaced) {
 	}
 }
 
-// shellGone forgets a session that was closed, and keeps its end among the last ones.
+// shellGone removes a closed session and adds its end to recentEnds.
 func (s *supervisor) shellGone(m messages.SessionClosed) {
 	at := messages.Address{Scope: m.Scope, Session: m.Session}
 	var last commandUse
@@ -204,20 +203,20 @@ func (s *supervisor) shellGone(m messages.SessionClosed) {
 	s.ended(end)
 }
 
-// ended keeps an end, also for the node that follows.
+// ended stores an end, here and in the journal.
 func (s *supervisor) ended(end messages.SessionEnd) {
 	s.shells.recentEnds.add(end)
 	s.queueEntry(JournalEntry{Ends: []messages.SessionEnd{end}})
 }
 
-// unopened forgets a session that there is not.
+// unopened removes a pending shell that could not be opened.
 func (s *supervisor) unopened(at messages.Address) {
 	if use := s.shells.uses[at]; use != nil && use.pending {
 		delete(s.shells.uses, at)
 	}
 }
 
-// idleSoon sees to it that the shells that nobody uses are looked at.
+// idleSoon arms idleTick for the shell that is idle the longest.
 func (s *supervisor) idleSoon(ctx actor.Context) {
 	if s.limit.ShellIdle <= 0 || s.shells.idleTimer != nil || s.phase != open {
 		return
@@ -233,13 +232,13 @@ func (s *supervisor) idleSoon(ctx actor.Context) {
 	}
 }
 
-// mayIdle says whether a shell is there, and to stay as far as is known.
+// mayIdle reports whether a shell is open and not being closed.
 func (s *supervisor) mayIdle(at messages.Address, use *shellUse) bool {
 	return !use.pending && s.isClosing(at) == nil
 }
 
-// idle closes the shells that nobody has used for too long, and comes back for the
-// others. One that works comes to rest by a fact that leads here again.
+// idle closes the shells that are idle for too long and arms the next tick. The end of a
+// command arms it again.
 func (s *supervisor) idle(ctx actor.Context) {
 	s.shells.idleTimer = nil
 	if s.phase != open {

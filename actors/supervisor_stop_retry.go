@@ -10,17 +10,16 @@ import (
 	"troupe/messages"
 )
 
-// A stop that nobody waits for may be lost with an actor on its way down the tree, and
-// nobody would ask for it again: the job of a caller who has gone would run on. The
-// node asks until the job is being ended.
+// An actor that crashes can lose a stop. If no client waits for it, the supervisor sends it
+// again until the job is stopping. Otherwise the job of a client that has gone would run on.
 
-// stopRetryDelay is before a stop of which nothing was heard is asked for once more.
+// stopRetryDelay is the time before a stop is sent again.
 const stopRetryDelay = time.Second
 
 // stopRetryTick says that stops may have been lost.
 type stopRetryTick struct{ noDeadLetter }
 
-// stopWithRetry ends a job for which nobody waits.
+// stopWithRetry stops a job for which no client waits.
 func (s *supervisor) stopWithRetry(ctx actor.Context, r messages.StopCommand) {
 	if s.stopRetries == nil {
 		s.stopRetries = map[messages.JobID]messages.StopCommand{}
@@ -36,7 +35,7 @@ func (s *supervisor) armStopRetry(ctx actor.Context) {
 	}
 }
 
-// onStopRetryTick asks again for what was lost.
+// onStopRetryTick sends the pending stops again.
 func (s *supervisor) onStopRetryTick(ctx actor.Context) {
 	for _, id := range slices.Sorted(maps.Keys(s.stopRetries)) {
 		s.clearStopRetry(id)
@@ -51,7 +50,7 @@ func (s *supervisor) onStopRetryTick(ctx actor.Context) {
 	s.armStopRetry(ctx)
 }
 
-// clearStopRetry forgets a stop that has come to its job, or is not to be made any more.
+// clearStopRetry removes a stop that has reached its job or is not needed any more.
 func (s *supervisor) clearStopRetry(id messages.JobID) {
 	if len(s.stopRetries) == 0 || s.stopPending(id) {
 		return
@@ -61,7 +60,7 @@ func (s *supervisor) clearStopRetry(id messages.JobID) {
 	}
 }
 
-// disarmStopRetry asks for nothing more.
+// disarmStopRetry removes all stops and cancels the timer.
 func (s *supervisor) disarmStopRetry() {
 	clear(s.stopRetries)
 	if s.stopRetryTimer != nil {
@@ -70,7 +69,7 @@ func (s *supervisor) disarmStopRetry() {
 	}
 }
 
-// stopPending says whether a job that was to be stopped goes on, and is nobody's still.
+// stopPending reports whether a job runs on in the foreground without a client.
 func (s *supervisor) stopPending(id messages.JobID) bool {
 	e := s.jobs[id]
 	if e == nil || e.archived || e.sessionAbandoned || len(e.replyTo) > 0 || e.job.Background {
