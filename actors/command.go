@@ -179,7 +179,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 }
 
 // saveMeta stores changed metadata in the engine before the change is reported. A client that
-// was told of a promotion finds the job promoted after a restart.
+// knows of a promotion finds the job promoted after a restart.
 func (c *command) saveMeta(t lifecycle.Tell) {
 	if c.meta == nil || c.proc == nil {
 		return

@@ -20,9 +20,9 @@ import (
 // another goroutine.
 type Screens interface {
 	// Show draws the screen of a terminal.
-	Show(t backends.Terminal, told func(messages.ScreenText, *messages.Error))
+	Show(t backends.Terminal, done func(messages.ScreenText, *messages.Error))
 	// Answer returns a terminal's replies to the queries from the byte after.
-	Answer(t backends.Terminal, after int64, told func(backends.QueryReplies, *messages.Error))
+	Answer(t backends.Terminal, after int64, done func(backends.QueryReplies, *messages.Error))
 }
 
 const (

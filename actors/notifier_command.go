@@ -119,7 +119,7 @@ func (e *commandNotifier) run(ctx actor.Context) {
 	}
 	ctx.Request(ctx.Parent(), messages.RunCommand{
 		Key: key, Principal: noticePrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
-		Description: fmt.Sprintf("is told of the end of job %s", d.Job.ID),
+		Description: fmt.Sprintf("notice of the end of job %s", d.Job.ID),
 		Stdin:       messages.StdinPipe, Background: true, Timeout: noticeTimeout, OnExit: messages.KillChildren,
 	})
 }

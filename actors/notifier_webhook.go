@@ -22,9 +22,9 @@ type webhookNotifier struct {
 
 // Webhooks deliver notices to URLs. It is safe for concurrent use.
 type Webhooks interface {
-	// Deliver makes one try and calls told once with its result, from another goroutine. It
+	// Deliver makes one try and calls done once with its result, from another goroutine. It
 	// returns at once. A cancelled try fails.
-	Deliver(d messages.Delivery, told func(messages.Delivered)) (cancel func())
+	Deliver(d messages.Delivery, done func(messages.Delivered)) (cancel func())
 }
 
 // delivered is the result of a try.

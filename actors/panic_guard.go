@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// guard is the outermost middleware of every actor. It logs a panic with its stack, and
+// guard returns the outermost middleware of every actor. It logs a panic with its stack, and
 // answers the client whose request was lost with the message. It swallows a panic while
 // stopping: the library would restart the actor, or never finish its stop.
 //

@@ -29,7 +29,7 @@ type scopeClosing struct {
 	ask       messages.CloseScope
 	stopped   []messages.JobID
 	survivors []messages.Survivor
-	told      bool // scopeStopped is sent
+	reported  bool // scopeStopped is sent
 }
 
 func newScope(d *Deps, path messages.ScopePath) *scope {

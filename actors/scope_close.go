@@ -70,10 +70,10 @@ func (s *scope) scopeDown(ctx actor.Context, m scopeStopped) {
 // closeStep reports the end of the scope when no child is left.
 func (s *scope) closeStep(ctx actor.Context) {
 	c := s.closing
-	if c == nil || c.told || len(s.sessions) > 0 || len(s.scopes) > 0 || s.missing > 0 {
+	if c == nil || c.reported || len(s.sessions) > 0 || len(s.scopes) > 0 || s.missing > 0 {
 		return
 	}
-	c.told = true
+	c.reported = true
 	slices.Sort(c.stopped)
 	fact := messages.ScopeClosed{Path: s.path, Reason: c.ask.Reason, Jobs: c.stopped, Survivors: c.survivors}
 	ctx.Send(ctx.Parent(), scopeStopped{who: ctx.Self(), fact: fact})

@@ -11,28 +11,27 @@ import (
 	"troupe/messages"
 )
 
-// channels are the subscribers of a node. A channel that dies is made again
-// after the last number its subscriber acknowledged, which passes by here.
+// channels are the subscribers of a node. After a crash a channel resumes after the last
+// acknowledged number, which is stored here.
 type channels struct {
 	byID    map[messages.ChannelID]*subscription
-	count   int
-	notices int                                     // ever
-	past    map[messages.ChannelID]SubscriberCursor // that were there before this tree, or left without a word, and have not come back
-	taken   map[string]*subscription                // by PID: another subscriber has their channel
+	count   int                                     // of client channels so far
+	notices int                                     // channels of notifiers so far
+	past    map[messages.ChannelID]SubscriberCursor // of a former node, or without a subscriber; not resumed yet
+	taken   map[string]*subscription                // stopped for another subscriber, by PID
 }
 
-// pastChannels is how many are remembered whose subscribers have gone, for each one
-// that may be open: together they are those that a journal remembers.
+// pastChannels is the number of past channels per open one. A journal keeps as many.
 const pastChannels = 3
 
 type subscription struct {
 	spec          channelSpec
 	pid           *actor.PID
-	deliveredUpTo messages.Seq // all up to here was delivered, or is nothing the filter lets through
-	acked         messages.Seq // all up to here was acknowledged, as far as the channel knows
+	deliveredUpTo messages.Seq // facts up to here are delivered or filtered out
+	acked         messages.Seq // acknowledged, as known to the channel
 	crashes       crashes
-	notice        *notifyTarget // it is ours, and no client's
-	hostOwned     bool          // it is the host's
+	notice        *notifyTarget // of a notifier; nil: of a client
+	hostOwned     bool          // of the host program
 }
 
 func newChannels() channels {
@@ -50,7 +49,7 @@ func (s *supervisor) subscribe(ctx actor.Context, request any) {
 		}
 	case messages.Unsubscribe:
 		c, ok := s.channels.byID[r.Channel]
-		if _, past := s.channels.past[r.Channel]; past && !ok { // it has not come back, and need not any more
+		if _, past := s.channels.past[r.Channel]; past && !ok { // it will not be resumed
 			delete(s.channels.past, r.Channel)
 			s.queueEntry(JournalEntry{Left: []messages.ChannelID{r.Channel}})
 			if ctx.Sender() != nil {
@@ -111,14 +110,14 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		spec.after = before.Acked
 	}
 	delete(s.channels.past, id)
-	if spec.after > spec.last { // a number of another journal's, all of ours is new to its subscriber
+	if spec.after > spec.last { // a number of another journal: all facts are new
 		spec.beyond, spec.after = spec.after, 0
 	}
 	s.queueEntry(JournalEntry{Channels: []SubscriberCursor{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
 	s.channels.byID[id] = &subscription{spec: spec, hostOwned: r.Own, deliveredUpTo: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
 }
 
-// unused makes a name that no channel has, nor has had.
+// unused returns a name that no channel has or had.
 func (c *channels) unused() messages.ChannelID {
 	for {
 		c.count++
@@ -130,9 +129,9 @@ func (c *channels) unused() messages.ChannelID {
 	}
 }
 
-// channelsFull says whether no further channel is taken. Clients leave without a
-// word: at the limit, channels whose subscriber has gone are ended. They are
-// remembered as those of another node are, so that who comes back goes on.
+// channelsFull reports whether the limit of channels is reached. At the limit it stops
+// channels whose subscriber has gone and keeps their cursors, so that a returning subscriber
+// resumes.
 func (s *supervisor) channelsFull(ctx actor.Context) bool {
 	if s.channels.clients() < s.limit.Channels {
 		return false
@@ -152,7 +151,7 @@ func (s *supervisor) channelsFull(ctx actor.Context) bool {
 	return s.channels.clients() >= s.limit.Channels
 }
 
-// newest is the number of the newest fact that the journal holds.
+// newest returns the number of the newest recorded fact.
 func (s *supervisor) newest() messages.Seq {
 	if len(s.unwritten) > 0 {
 		return s.unwritten[0].Seq - 1
@@ -164,8 +163,7 @@ func (s *supervisor) spawnChannel(ctx actor.Context, spec channelSpec) *actor.PI
 	return ctx.SpawnPrefix(channelProps(s.deps, spec), kindChannel+"c")
 }
 
-// deliver gives every channel what it lets through of the facts that the journal
-// now holds, and nothing if that is none.
+// deliver sends each channel the newly recorded facts that pass its filter, if there are any.
 func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	for _, sub := range c.byID {
 		var through []messages.FactRecorded
@@ -183,8 +181,8 @@ func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	}
 }
 
-// acknowledge remembers how far a subscriber came. Its channel hears of it with the
-// next fact, and at once if its window may be full, or all is to be told.
+// acknowledge stores an acknowledgement. The channel gets it with the next fact, or at once if
+// its window may be full or the node flushes.
 func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
 	c, ok := s.channels.byID[m.Channel]
 	if !ok {
@@ -192,20 +190,20 @@ func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
 	}
 	if seq := min(m.Seq, s.seq); seq > c.spec.after {
 		c.spec.after = seq
-		if c.notice == nil { // else the records of the jobs say it
+		if c.notice == nil { // else the records of the jobs have it
 			s.queueAck(ctx, messages.Acknowledge{Channel: m.Channel, Seq: seq})
 		}
 	}
 	if room := messages.Seq(c.spec.window); s.newest() < c.acked+room && s.phase < flushingRest {
 		return
 	}
-	c.acked = c.spec.after // not m: an older word may come late
+	c.acked = c.spec.after // not m.Seq: it may be older
 	ctx.Send(c.pid, messages.Acknowledge{Channel: m.Channel, Seq: c.acked})
 }
 
-// channelLost makes a channel again, unless it fails too often: then its
-// subscriber is told. So is who lost the channel to another, behind all that it was
-// told before.
+// channelLost replaces a crashed channel, or ends it after too many crashes and tells the
+// subscriber. A subscriber whose channel was taken by another gets ChannelReplaced, after all
+// its facts.
 func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 	if c, ok := s.channels.taken[who.Id]; ok {
 		delete(s.channels.taken, who.Id)
@@ -227,7 +225,7 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 		if failing {
 			delete(s.channels.byID, id)
 			s.queueEntry(JournalEntry{Left: []messages.ChannelID{id}})
-			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel failed too often; subscribe again"})
+			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel crashed too often; subscribe again"})
 			return
 		}
 		c.spec.last, c.spec.resumed = s.newest(), true
@@ -237,7 +235,7 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 	}
 }
 
-// remove forgets a channel that has ended, and gives its name.
+// remove removes a channel that has ended and returns its name, "" if there is none.
 func (c *channels) remove(who *actor.PID) messages.ChannelID {
 	for id, sub := range c.byID {
 		if sub.pid.Equal(who) {
@@ -248,7 +246,7 @@ func (c *channels) remove(who *actor.PID) messages.ChannelID {
 	return ""
 }
 
-// clients is how many channels are those of clients: what the limit speaks of.
+// clients counts the channels of clients, to which the limit applies.
 func (c *channels) clients() int {
 	n := 0
 	for _, sub := range c.byID {
@@ -259,8 +257,8 @@ func (c *channels) clients() int {
 	return n
 }
 
-// remember takes the channels of the tree before: their names are not given anew,
-// and their subscribers go on where they were.
+// remember stores the cursors of a former node. Their names are not used again, and their
+// subscribers resume.
 func (c *channels) remember(all []SubscriberCursor) {
 	for _, f := range all {
 		c.past[f.ID] = f
@@ -270,18 +268,17 @@ func (c *channels) remember(all []SubscriberCursor) {
 	}
 }
 
-// flushPatience is how long the end of the node waits for subscribers that
-// have not acknowledged: enough for a client that is alive, and no client can
-// hold the node.
+// flushPatience bounds the wait for acknowledgements at the shutdown: enough for a client that
+// is alive.
 const flushPatience = 2 * time.Second
 
-// flushChannels lets every subscriber have what was recorded.
+// flushChannels delivers all recorded facts to the subscribers.
 func (s *supervisor) flushChannels(ctx actor.Context) {
 	s.phase = flushingRest
 	s.withAcks()
 	s.shutdown.flushing = len(s.archives)
 	for _, pid := range s.archives {
-		ctx.Request(pid, flushSink{}) // what was asked of them is answered
+		ctx.Request(pid, flushSink{}) // answers their waiting requests
 	}
 	for _, c := range s.channels.byID {
 		if c.notice != nil && (s.jobsReleased() || !messages.IsURL(c.notice.to)) {

@@ -8,25 +8,24 @@ import (
 	"troupe/messages"
 )
 
-// A command is told that the journal has the end of its job, and leaves. A part
-// of the tree that is being closed waits for that, so that what is told of it is
-// recorded before it is gone, but for no longer than recordPatience, and not at
-// all when nobody writes the journal any more. The engine keeps what is not recorded.
+// A command ends after the confirmation that its end is recorded. A closing session or scope
+// waits for that, at most recordPatience, and not at all if no fact will be recorded any
+// more. The engine keeps ends that are not recorded.
 
-// recordPatience is how long an end waits for a journal that takes no facts: its
-// writer has tried once more by then.
+// recordPatience is how long an end waits for a failing journal. The recorder has tried again
+// by then.
 const recordPatience = recordRetryMost + time.Second
 
 // confirmEnds says that ends may have waited long enough for the journal.
 type confirmEnds struct{ noDeadLetter }
 
-// confirm tells a command that nothing is left to record of the end of its job,
-// or of its last word, with which the node answers for the job itself.
+// confirm tells a command that the end of its job is recorded, or with retired its last fact.
+// From then on the supervisor answers for the job.
 func (s *supervisor) confirm(ctx actor.Context, e *jobEntry, retired bool) {
 	s.tellRecorded(ctx, e, recorded{job: e.job.ID, retired: retired})
 }
 
-// confirmUnwritten tells it that nobody waits for the journal any more.
+// confirmUnwritten tells a command not to wait for the journal any more.
 func (s *supervisor) confirmUnwritten(ctx actor.Context, e *jobEntry) {
 	s.tellRecorded(ctx, e, recorded{job: e.job.ID, retired: e.job.State == messages.Retired, unwritten: s.endsPersist()})
 }
@@ -38,7 +37,7 @@ func (s *supervisor) tellRecorded(ctx actor.Context, e *jobEntry, m recorded) {
 	}
 }
 
-// endRecorded hears that the journal has what was told of a job.
+// endRecorded confirms a recorded end of a job.
 func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 	e, ok := s.jobs[fact.Record().ID]
 	if !ok || e.archived {
@@ -55,15 +54,15 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 	}
 }
 
-// endUnrecorded hears of an end that no journal will have: nobody writes it.
+// endUnrecorded confirms an end if it will never be recorded.
 func (s *supervisor) endUnrecorded(ctx actor.Context, e *jobEntry) {
 	if s.unwritable() && e.job.State.Ended() && !e.archived {
 		s.confirmUnwritten(ctx, e)
 	}
 }
 
-// queryRecorded tells a command again that the journal has its job's end, if it has, or
-// that nobody waits for that.
+// recordAsked repeats the confirmation for a new command, if the end is recorded or not waited
+// for.
 func (s *supervisor) recordAsked(ctx actor.Context, m queryRecorded) {
 	e := s.entryFor(m.at.Job)
 	over := e == nil || e.archived
@@ -75,8 +74,8 @@ func (s *supervisor) recordAsked(ctx actor.Context, m queryRecorded) {
 	}
 }
 
-// confirmLate confirms the last words that closings have waited for long enough,
-// and comes back for the others.
+// confirmLate confirms the last facts for which closes have waited long enough, and arms the
+// timer for the others.
 func (s *supervisor) confirmLate(ctx actor.Context) {
 	if len(s.unwritten) == 0 || len(s.closings) == 0 {
 		return
@@ -98,7 +97,7 @@ func (s *supervisor) confirmLate(ctx actor.Context) {
 	}
 }
 
-// confirmSoon sees to it that what closings wait for is looked at.
+// confirmSoon arms confirmEnds if closes are pending.
 func (s *supervisor) confirmSoon(ctx actor.Context, after time.Duration) {
 	if s.confirmTimer == nil && len(s.closings) > 0 {
 		s.confirmTimer = sendLater(ctx, after, confirmEnds{})

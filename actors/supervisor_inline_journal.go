@@ -11,19 +11,18 @@ import (
 	"troupe/messages"
 )
 
-// inlineJournal is a journal that never waits. The supervisor writes it itself,
-// when it has dealt with a message: all that was told of in that turn at one go.
-// A recorder costs each fact two messages, which are more than the writing.
+// inlineJournal is a journal that never waits. After each message the supervisor writes all
+// its facts at once. A recorder would cost each fact two messages, more than the write.
 //
-// A call that panics has failed, as one that returns an error: both are tried
-// again later, and no new work is taken until one has gone well.
+// A panic counts as an error. Writes are repeated later, and no new work is taken until one
+// succeeds.
 type inlineJournal struct {
 	Journal
 	log  *slog.Logger
 	wait time.Duration // before the next try; 0: it works
 }
 
-// recordAgain says that a journal that has failed may be tried again.
+// recordAgain says that the next try of a failing journal is due.
 type recordAgain struct{ noDeadLetter }
 
 // Read implements Journal.
@@ -37,21 +36,21 @@ func (q *inlineJournal) caught(call func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			q.log.Error("the journal failed", slog.Any("reason", reason), slog.String("stack", string(debug.Stack())))
-			err = fmt.Errorf("it failed: %v", reason)
+			err = fmt.Errorf("it crashed: %v", reason)
 		}
 	}()
 	return call()
 }
 
-// recordNow writes what was told of since it was called last.
+// recordNow writes all new facts and entries.
 func (s *supervisor) recordNow(ctx actor.Context) {
 	for s.inlineJournal != nil && s.inlineJournal.wait == 0 && (len(s.unwritten) > 0 || !s.pendingEntry.empty()) {
 		s.recordAgain(ctx)
 	}
 }
 
-// recordAgain asks the journal how far it is, and begins the node's work, or writes
-// all that waits. What is told of meanwhile comes behind it.
+// recordAgain writes all waiting facts. In a new node it reads the newest number instead and
+// opens the node.
 func (s *supervisor) recordAgain(ctx actor.Context) {
 	q, opens, all, last := s.inlineJournal, s.phase == opening, s.whole(), messages.Seq(0)
 	err := q.caught(func() (err error) {
@@ -78,8 +77,7 @@ func (s *supervisor) recordAgain(ctx actor.Context) {
 	s.written(ctx, all.Facts)
 }
 
-// whole is all that waits to be recorded. What lies beside the facts is not moved
-// yet: it may have to be tried again.
+// whole returns all that waits for the journal. pendingEntry stays, for another try.
 func (s *supervisor) whole() JournalEntry {
 	s.withAcks()
 	all := s.pendingEntry

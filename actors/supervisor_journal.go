@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// journal hears the recorder and the channels.
+// journal takes messages of the recorder and the channels.
 func (s *supervisor) journal(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case recorderReady:
@@ -33,13 +33,13 @@ func (s *supervisor) journal(ctx actor.Context, msg any) {
 	}
 }
 
-// unwritable says whether nobody writes the journal any more.
+// unwritable reports whether no fact will be recorded any more.
 func (s *supervisor) unwritable() bool {
 	return s.inlineJournal == nil && (s.recorder == nil || s.journalDead)
 }
 
-// ready begins the node's work, or goes on with a recorder that was restarted:
-// what it has not confirmed is given to it again under the same numbers.
+// ready opens the node after the start of the recorder. A restarted recorder gets the
+// unconfirmed facts again under the same numbers.
 func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	s.seq = max(s.seq, m.last)
 	if s.recorder != nil {
@@ -47,7 +47,7 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 			ctx.Send(s.recorder, record{fact: fact, key: s.keyOf(fact.Fact)})
 		}
 	}
-	s.recordFailed(ctx, recordFailed{}) // one that failed for good may have been about to say so
+	s.recordFailed(ctx, recordFailed{}) // clears an error of the former recorder
 	if s.phase != opening {
 		return
 	}
@@ -58,8 +58,8 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	}
 }
 
-// record numbers a fact about a job and gives it to the journal. The fact it
-// returns carries the record, with its number. That a job drains is only shown.
+// record numbers a fact about a job and gives it to the journal. It returns the fact with the
+// record. CommandDraining is only shown, not recorded.
 func (s *supervisor) record(ctx actor.Context, e *jobEntry, fact messages.CommandFact) messages.CommandFact {
 	switch fact.(type) {
 	case messages.CommandDraining:
@@ -82,9 +82,9 @@ func (s *supervisor) note(ctx actor.Context, fact messages.Fact) {
 	s.write(ctx, fact)
 }
 
-// changeWaits says whether a change of a job waits for the journal already. What
-// changes while it fails is told at once when it works again, or a job that asks
-// for input a thousand times fills the memory.
+// changeWaits reports whether a change of a job waits for the journal already. While the
+// journal fails later changes are merged into one (tellChanges), so that a job with many
+// changes does not fill the memory.
 func (s *supervisor) changeWaits(id messages.JobID) bool {
 	return slices.ContainsFunc(s.unwritten, func(r messages.FactRecorded) bool {
 		changed, ok := r.Fact.(messages.CommandChanged)
@@ -92,8 +92,7 @@ func (s *supervisor) changeWaits(id messages.JobID) bool {
 	})
 }
 
-// tellChanges tells of the jobs that have changed since the last fact about
-// them that waits for the journal.
+// tellChanges records the jobs that have changed since their last waiting fact.
 func (s *supervisor) tellChanges(ctx actor.Context) {
 	last := map[messages.JobID]messages.Job{}
 	for _, r := range s.unwritten {
@@ -108,8 +107,8 @@ func (s *supervisor) tellChanges(ctx actor.Context) {
 	}
 }
 
-// write keeps the fact until the journal has it. Without a recorder none will:
-// the first that is missing is enough to know how far the journal is.
+// write keeps a fact until the journal has it. If no fact will be recorded any more, the first
+// missing one is enough.
 func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
 	if s.unwritable() && len(s.unwritten) > 0 {
 		return
@@ -121,21 +120,21 @@ func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
 	}
 }
 
-// recorded hears that the recorder has written the next fact.
+// recorded takes that the recorder has written the next fact.
 func (s *supervisor) recorded(ctx actor.Context, m messages.FactRecorded) {
 	if len(s.unwritten) == 0 || s.unwritten[0].Seq != m.Seq {
-		return // confirmed before: the recorder was restarted
+		return // confirmed before a restart of the recorder
 	}
 	if len(s.unwritten) > 1 {
 		s.unwritten = s.unwritten[1:]
 	} else {
-		s.unwritten[0] = messages.FactRecorded{} // the next is written in its place
+		s.unwritten[0] = messages.FactRecorded{} // reuse the array
 		s.unwritten = s.unwritten[:0]
 	}
 	s.written(ctx, []messages.FactRecorded{m})
 }
 
-// written tells the channels what the journal has, and lets what has ended go.
+// written delivers recorded facts to the channels and confirms recorded ends.
 func (s *supervisor) written(ctx actor.Context, facts []messages.FactRecorded) {
 	s.channels.deliver(ctx, facts)
 	for _, m := range facts {
@@ -148,8 +147,8 @@ func (s *supervisor) written(ctx actor.Context, facts []messages.FactRecorded) {
 	}
 }
 
-// recordFailed takes no new work while the journal takes no facts, and lets
-// nothing start that waits: what cannot be recorded must not begin.
+// recordFailed refuses new work and pauses admission while the journal takes no facts: a start
+// that cannot be recorded must not happen.
 func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
 		if s.journalErr != nil && !s.journalDead {
@@ -179,7 +178,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	}
 }
 
-// recorderLost hears that the recorder failed too often.
+// recorderLost takes that the recorder has crashed too often.
 func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.recorder = nil
 	s.journalErr = &messages.Error{
@@ -189,8 +188,8 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.nothingRecorded(ctx)
 }
 
-// nothingRecorded is the end of new work: the journal will never take anything. What
-// waits for its start would wait for ever, and is ended; what has ended may go.
+// nothingRecorded ends new work: the journal never takes facts again. It ends queued jobs and
+// confirms ended ones.
 func (s *supervisor) nothingRecorded(ctx actor.Context) {
 	s.admission.Pause(true)
 	s.unwritten = slices.Clone(s.unwritten[:min(1, len(s.unwritten))])
@@ -212,7 +211,7 @@ func (s *supervisor) nothingRecorded(ctx actor.Context) {
 	}
 }
 
-// neverStarts ends a job that waits for a turn when there are none any more.
+// neverStarts stops a queued job if no slot will ever be granted.
 func (s *supervisor) neverStarts(ctx actor.Context, e *jobEntry) {
 	if s.unwritable() && e.job.State == messages.Queued && !e.slotGranted {
 		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.journalErr.Message})

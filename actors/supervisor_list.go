@@ -49,7 +49,8 @@ func (s *supervisor) findJob(ctx actor.Context, r messages.FindJob) {
 	ctx.Respond(messages.JobFound{Job: e.record()})
 }
 
-// missing tells a job that was forgotten from one that never was.
+// missing returns the answer for an unknown job. It tells removed jobs from those that never
+// existed.
 func (s *supervisor) missing(id messages.JobID) messages.JobMissing {
 	number, named := strings.CutPrefix(string(id), s.deps.prefix())
 	if n, err := strconv.Atoi(number); named && err == nil && n > 0 && n <= s.count {
@@ -58,17 +59,15 @@ func (s *supervisor) missing(id messages.JobID) messages.JobMissing {
 	return messages.JobMissing{Category: "unknown", Err: *messages.NoSuchJob(id)}
 }
 
-// sorted are the jobs in the order they were asked for.
+// sorted returns the jobs in the order of their requests.
 func (s *supervisor) sorted() []*jobEntry {
 	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *jobEntry) int {
 		return cmp.Compare(a.job.UID, b.job.UID)
 	})
 }
 
-// inTurn are the jobs in the order in which they are placed again: those that have begun,
-// those that have had their turn, and those that wait for one, each in the order in which
-// the node took them. In a session that does not know of the others yet it would be the
-// turn of any of them.
+// inTurn returns the jobs in the order in which they are placed again: started jobs, jobs with
+// a slot, queued jobs, each by number. A new session takes the first that it gets.
 func (s *supervisor) inTurn() []*jobEntry {
 	rank := func(e *jobEntry) int {
 		switch {
@@ -102,7 +101,7 @@ func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 		}
 		out.Tasks = append(out.Tasks, t)
 		if t.Ended {
-			delete(s.tasks, t.ID) // it was shown once more
+			delete(s.tasks, t.ID) // an ended task is listed once
 		}
 	}
 	return out
@@ -124,7 +123,7 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 			Code: messages.Refused, Reason: "running", Message: fmt.Sprintf("job %s has not ended", e.job.ID),
 			Hint: "stop it first, or wait until its processes have ended and its output is closed",
 		})
-	case e.noticesPending(): // the next node would know nothing of it
+	case e.noticesPending(): // the next node would not know the notice
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Refused, Reason: "on_finish", Message: fmt.Sprintf("job %s: the --on-finish notice is not delivered yet", e.job.ID),
 			Hint: fmt.Sprintf("see troupe show %s; troupe gives up after a day", e.job.ID),
@@ -136,7 +135,7 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 	}
 }
 
-// retire keeps the record of a job that is over, within the bounds of the node.
+// retire archives a job that is over and removes records beyond the limits.
 func (s *supervisor) retire(ctx actor.Context, e *jobEntry) {
 	e.archived = true
 	s.keepRecord(e)
@@ -144,13 +143,13 @@ func (s *supervisor) retire(ctx actor.Context, e *jobEntry) {
 	s.removeAgain(ctx, func(of messages.JobID) bool { return of == e.job.ID })
 }
 
-// removal is one that waits until the end of its job is recorded.
+// removal is a RemoveJob that waits until the end of its job is recorded.
 type removal struct {
 	of messages.JobID
 	deferredRequest
 }
 
-// removeAgain asks again for removals that have waited.
+// removeAgain repeats waiting removals.
 func (s *supervisor) removeAgain(ctx actor.Context, which func(of messages.JobID) bool) {
 	s.pendingRemovals = slices.DeleteFunc(s.pendingRemovals, func(r removal) bool {
 		if !which(r.of) {
@@ -161,7 +160,7 @@ func (s *supervisor) removeAgain(ctx actor.Context, which func(of messages.JobID
 	})
 }
 
-// removeSoon removes the outputs of forgotten jobs, some at a time.
+// removeSoon removes the outputs of removed jobs in batches.
 func (s *supervisor) removeSoon(ctx actor.Context) {
 	switch n := len(s.forgotten); {
 	case n >= max(1, s.limit.Finished/forgetPart):
@@ -171,23 +170,22 @@ func (s *supervisor) removeSoon(ctx actor.Context) {
 	}
 }
 
-// Outputs are removed in batches of 1/32 of Limits.Finished: a worker for each
-// would cost every command a change of goroutine. The last of them wait no longer
-// than forgetDelay for more to come.
+// Outputs are removed in batches of 1/32 of Limits.Finished, since each batch costs a change of
+// goroutine. A smaller batch waits at most forgetDelay.
 const (
 	forgetPart  = 32
 	forgetDelay = 10 * time.Second
 )
 
-// removeTick says that forgotten outputs have waited for more to come.
+// removeTick says that a small batch has waited for forgetDelay.
 type removeTick struct{ noDeadLetter }
 
-// forget drops a job that is over; its output is removed soon.
+// forget removes a job that is over. Its output is removed soon.
 func (s *supervisor) forget(ctx actor.Context, e *jobEntry) {
 	s.drop(e)
 	s.logBytes -= logBytes(*e.job)
 	switch i := slices.Index(s.archived, e.job.ID); {
-	case i == 0: // the oldest go first
+	case i == 0: // the usual case
 		s.archived = s.archived[1:]
 	case i > 0:
 		s.archived = slices.Delete(s.archived, i, i+1)
@@ -204,14 +202,14 @@ func (s *supervisor) forget(ctx actor.Context, e *jobEntry) {
 	s.forgotten = append(s.forgotten, removedJob{e.job.ID, e.job.UID})
 }
 
-// removedJob is a job whose output is still to be removed. The journal has it until
-// then: the next node would remove it.
+// removedJob is a removed job with an output. The journal has it until the output is removed,
+// so that the next node can remove it.
 type removedJob struct {
 	id  messages.JobID
 	uid messages.UID
 }
 
-// removeForgotten removes the outputs of forgotten jobs.
+// removeForgotten removes the outputs of removed jobs.
 func (s *supervisor) removeForgotten() {
 	deps, jobs := s.deps, s.forgotten
 	s.forgotten = nil
@@ -221,7 +219,7 @@ func (s *supervisor) removeForgotten() {
 	deps.Workers.Apart.Schedule(func() { deps.removeLogs(jobs) })
 }
 
-// removeLogs removes the outputs of jobs. It may wait for a disk: no actor does it.
+// removeLogs removes the outputs of jobs. It may wait for a disk, so no actor calls it.
 func (d *Deps) removeLogs(jobs []removedJob) {
 	for _, job := range jobs {
 		if err := d.Logs.Remove(string(job.uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
@@ -275,7 +273,7 @@ func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInf
 	for _, e := range s.jobs {
 		info, ok := found[messages.Address{Scope: e.job.Scope, Session: e.job.Session}]
 		switch {
-		case !ok || e.archived || e.job.State == messages.Retired: // over, and not recorded yet
+		case !ok || e.archived || e.job.State == messages.Retired: // over
 		case e.job.State == messages.Queued:
 			info.Queued++
 		case e.job.State == messages.Finished:

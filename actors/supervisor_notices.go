@@ -11,30 +11,29 @@ import (
 	"troupe/messages"
 )
 
-// maxRecipients bounds the commands and URLs that are told of ends: each that has
-// something to be told of has two actors.
+// maxRecipients bounds the targets of notices. Each target with pending notices has two
+// actors.
 const maxRecipients = 1024
 
-// notifyTarget is a command or a URL that is told of the ends of jobs. While ends wait
-// to be told there are a channel, which reads them from the journal, and its
-// subscriber, which tells them; what was told is known by the records of the jobs,
-// so that the next node goes on where this one ends.
+// notifyTarget is a command or URL that gets notices. While notices are pending it has a
+// channel, which reads the ends from the journal, and a notifier, which delivers them. The
+// records of the jobs store the results, so that the next node continues.
 type notifyTarget struct {
 	to         string
 	unfinished int         // jobs that have not ended
-	pending    []dueNotice // ends that are not told, in their order
-	pid        *actor.PID
+	pending    []dueNotice // in the order of the ends
+	pid        *actor.PID  // of the notifier; nil: none
 	channel    messages.ChannelID
 	crashes    crashes
 }
 
-// dueNotice is an end that is to be told.
+// dueNotice is a notice that is not delivered yet.
 type dueNotice struct {
 	seq messages.Seq
 	job messages.JobID
 }
 
-// checkNotices refuses to promise a notice that could not be given.
+// checkNotices returns an error if a notice of a request could not be delivered.
 func (s *supervisor) checkNotices(r messages.RunCommand) *messages.Error {
 	all := len(s.notifyTargets)
 	for _, to := range r.OnFinish {
@@ -58,7 +57,7 @@ func (s *supervisor) checkNotices(r messages.RunCommand) *messages.Error {
 	return nil
 }
 
-// addNotices knows that the end of a job is to be told, once it comes.
+// addNotices counts a new job for its targets.
 func (s *supervisor) addNotices(e *jobEntry) {
 	for _, n := range e.job.OnFinish {
 		s.recipient(n.To).unfinished++
@@ -74,7 +73,7 @@ func (s *supervisor) recipient(to string) *notifyTarget {
 	return r
 }
 
-// dropNotices forgets a job that has no end, since it has no begin.
+// dropNotices uncounts a job that was refused.
 func (s *supervisor) dropNotices(ctx actor.Context, e *jobEntry) {
 	for _, n := range e.job.OnFinish {
 		r := s.recipient(n.To)
@@ -83,7 +82,7 @@ func (s *supervisor) dropNotices(ctx actor.Context, e *jobEntry) {
 	}
 }
 
-// numbered are the notices of an end with the number that it will have.
+// numbered returns the notices with the number of the end, which is the next.
 func (s *supervisor) numbered(all []messages.Notice) []messages.Notice {
 	all = slices.Clone(all)
 	for i := range all {
@@ -94,11 +93,11 @@ func (s *supervisor) numbered(all []messages.Notice) []messages.Notice {
 	return all
 }
 
-// notify has those told who are to hear of the end of a job.
+// notify adds the end of a job to its targets and starts their notifiers.
 func (s *supervisor) notify(ctx actor.Context, e *jobEntry) {
 	for _, n := range e.job.OnFinish {
 		if n.Seq != e.seq {
-			continue // it is known
+			continue // of a former end fact
 		}
 		r := s.recipient(n.To)
 		r.unfinished--
@@ -109,7 +108,7 @@ func (s *supervisor) notify(ctx actor.Context, e *jobEntry) {
 	}
 }
 
-// rememberNotices finds what the node before has not told.
+// rememberNotices finds the pending notices of a former node.
 func (s *supervisor) rememberNotices() {
 	for _, e := range s.jobs {
 		for _, n := range e.job.OnFinish {
@@ -128,7 +127,7 @@ func (s *supervisor) rememberNotices() {
 	}
 }
 
-// startNotifiers has everybody told who is to be.
+// startNotifiers starts a notifier for each target with pending notices.
 func (s *supervisor) startNotifiers(ctx actor.Context) {
 	for _, to := range slices.Sorted(maps.Keys(s.notifyTargets)) {
 		if r := s.notifyTargets[to]; r.pid == nil && len(r.pending) > 0 {
@@ -137,25 +136,24 @@ func (s *supervisor) startNotifiers(ctx actor.Context) {
 	}
 }
 
-// startNotifier makes a channel that begins with the oldest end that was not told, and who
-// tells it.
+// startNotifier spawns a notifier and a channel that starts with the oldest pending end.
 func (s *supervisor) startNotifier(ctx actor.Context, r *notifyTarget) {
-	teller, deps, to := newCommandNotifier, s.deps, r.to
+	producer, deps, to := newCommandNotifier, s.deps, r.to
 	if messages.IsURL(to) {
-		teller = newWebhook
+		producer = newWebhook
 	}
 	for r.channel == "" || s.channels.byID[r.channel] != nil {
 		s.channels.notices++
 		r.channel = messages.ChannelID(fmt.Sprintf("notice-%d", s.channels.notices))
 	}
-	r.pid = ctx.SpawnPrefix(deps.props(func() actor.Actor { return teller(deps, to) }), kindNotice)
+	r.pid = ctx.SpawnPrefix(deps.props(func() actor.Actor { return producer(deps, to) }), kindNotice)
 	spec := channelSpec{
 		id: r.channel, subscriber: r.pid, filter: messages.Filter{Notice: to}, after: r.pending[0].seq - 1, window: 1, last: s.newest(), resumed: true,
 	}
 	s.channels.byID[r.channel] = &subscription{spec: spec, deliveredUpTo: spec.last, acked: spec.after, notice: r, pid: s.spawnChannel(ctx, spec)}
 }
 
-// stopNotifier stops who tells a recipient, with the channel.
+// stopNotifier stops the notifier of a target and its channel.
 func (s *supervisor) stopNotifier(ctx actor.Context, r *notifyTarget) {
 	if r.pid == nil {
 		return
@@ -168,8 +166,7 @@ func (s *supervisor) stopNotifier(ctx actor.Context, r *notifyTarget) {
 	}
 }
 
-// noticed hears that a notice is over. The next one is told when its channel hears
-// of that.
+// noticed takes the result of a notice. The acknowledgement makes the channel send the next.
 func (s *supervisor) noticed(ctx actor.Context, m noticeResult) {
 	r := s.notifyTargets[m.to]
 	if r == nil {
@@ -185,7 +182,7 @@ func (s *supervisor) noticed(ctx actor.Context, m noticeResult) {
 	s.restNotices(ctx, r)
 }
 
-// dropped gives up the notices of ends that the journal no longer holds.
+// dropped fails the notices of ends that the journal no longer has.
 func (s *supervisor) dropped(ctx actor.Context, m noticesDropped) {
 	r := s.notifyTargets[m.to]
 	for r != nil && len(r.pending) > 0 && r.pending[0].seq <= m.upTo {
@@ -200,8 +197,7 @@ func (s *supervisor) dropped(ctx actor.Context, m noticesDropped) {
 	}
 }
 
-// recordNotice puts what became of a notice into the record of its job, if that is
-// still kept.
+// recordNotice stores the result of a notice in the record of its job, if that is kept.
 func (s *supervisor) recordNotice(ctx actor.Context, d dueNotice, m noticeResult) {
 	e, ok := s.jobs[d.job]
 	if !ok || s.phase == down {
@@ -223,8 +219,8 @@ func (s *supervisor) recordNotice(ctx actor.Context, d dueNotice, m noticeResult
 	s.noticesDone(ctx, e)
 }
 
-// restNotices lets go of a recipient that nothing is left for. At the end of the node
-// its channel stays: somebody waits for that.
+// restNotices stops the notifier of a target without pending notices and removes a target
+// without jobs. During the flush its channel stays, since the shutdown waits for it.
 func (s *supervisor) restNotices(ctx actor.Context, r *notifyTarget) {
 	if len(r.pending) > 0 || s.phase >= flushingRest {
 		return
@@ -235,8 +231,7 @@ func (s *supervisor) restNotices(ctx actor.Context, r *notifyTarget) {
 	}
 }
 
-// notifierLost puts somebody else in the place of who told a recipient, unless that
-// fails too often.
+// notifierLost replaces a crashed notifier, or fails its notices after too many crashes.
 func (s *supervisor) notifierLost(ctx actor.Context, who *actor.PID) {
 	for _, r := range s.notifyTargets {
 		if r.pid == nil || !r.pid.Equal(who) {
@@ -252,8 +247,7 @@ func (s *supervisor) notifierLost(ctx actor.Context, who *actor.PID) {
 	}
 }
 
-// giveUpNotices gives up what a recipient was to be told: the actors that would tell
-// it fail every time.
+// giveUpNotices fails all pending notices of a target: its notifier crashes every time.
 func (s *supervisor) giveUpNotices(ctx actor.Context, r *notifyTarget) {
 	failed := messages.Error{
 		Code: messages.Internal, Reason: "notice", Message: "its notifier crashed too often", Hint: "look at the log",

@@ -9,17 +9,16 @@ import (
 	"troupe/backends"
 )
 
-// endsDue bounds how long a node that begins again answers nobody because of ends that
-// its engine has and has not told: an engine tells what it keeps at once, ten thousand
-// jobs take about a second of it, and a client gives a daemon that starts ten.
+// endsDue bounds the wait for pending ends after a restart. The engine replays ten thousand
+// jobs in about a second, and a client waits ten seconds for a starting daemon.
 const endsDue = 5 * time.Second
 
-// endsTimeout says that a node has waited for ends long enough.
+// endsTimeout says that endsDue has elapsed.
 type endsTimeout struct{ noDeadLetter }
 
-// waitForEnds holds back what is asked until the node has heard the ends that its engine
-// has and the journal has not. No reply waits for the journal (decision 012), so whoever
-// was told of such an end by the node before would be told now that the job runs.
+// waitForEnds defers requests until the node has received the ends that the engine has and the
+// journal has not. No reply waits for the journal (decision 012), so a client may know such an
+// end already.
 func (s *supervisor) waitForEnds(ctx actor.Context, held []backends.InventoryJob) {
 	for _, h := range held {
 		if e := s.byUID[h.ID]; h.Ended && e != nil && !e.job.State.Ended() {
@@ -32,7 +31,7 @@ func (s *supervisor) waitForEnds(ctx actor.Context, held []backends.InventoryJob
 	}
 }
 
-// endReceived goes on when the last end has come that was waited for.
+// endReceived handles the deferred requests after the last pending end.
 func (s *supervisor) endReceived(ctx actor.Context, e *jobEntry) {
 	if !e.endPending || !e.job.State.Ended() {
 		return
@@ -43,7 +42,7 @@ func (s *supervisor) endReceived(ctx actor.Context, e *jobEntry) {
 	}
 }
 
-// endsTimeout answers with what is known.
+// endsLate handles the deferred requests although ends are pending.
 func (s *supervisor) endsLate(ctx actor.Context) {
 	if s.endsPending == 0 {
 		return
@@ -56,7 +55,7 @@ func (s *supervisor) endsLate(ctx actor.Context) {
 	s.replayDeferred(ctx)
 }
 
-// replayDeferred takes what was asked too early, in its order.
+// replayDeferred handles the deferred requests, in order.
 func (s *supervisor) replayDeferred(ctx actor.Context) {
 	for _, e := range s.deferred {
 		ctx.RequestWithCustomSender(ctx.Self(), e.request, e.sender)

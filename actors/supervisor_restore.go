@@ -12,13 +12,11 @@ import (
 	"troupe/messages"
 )
 
-// A tree that begins again puts its actors around the jobs that the engine has.
-// What the journal has of a job was told: it is not told again. What was missed is
-// told once, by the facts that the engine replays. A job that the journal does not
-// know to be over and that the engine does not have gets its end here.
+// After a restart actors adopt the jobs that the engine has. Facts in the journal are not
+// recorded again; the engine replays those that are missing. A job that the engine does not
+// have and that is not over in the journal is ended here.
 
-// restore rebuilds what was before this tree. It is done once, before anything is
-// asked of the node.
+// restore rebuilds the tree of a former node, once, before any request.
 func (s *supervisor) restore(ctx actor.Context) {
 	past := s.deps.Past
 	s.deps.Past = RestoreState{}
@@ -34,26 +32,26 @@ func (s *supervisor) restore(ctx actor.Context) {
 			s.count = max(s.count, idNumber(m.Job))
 		}
 	}
-	told, moved := map[messages.UID]bool{}, map[messages.UID]bool{}
+	recorded, moved := map[messages.UID]bool{}, map[messages.UID]bool{}
 	for _, r := range slices.Backward(past.Over) {
 		m, has := held[r.Job.UID]
 		s.restoreEntry(r, m, has)
 		s.keepRecord(s.jobs[r.Job.ID])
-		told[r.Job.UID] = true
+		recorded[r.Job.UID] = true
 	}
 	for _, r := range past.Live {
 		m, has := held[r.Job.UID]
 		moved[r.Job.UID] = s.restoreEntry(r, m, has)
-		told[r.Job.UID] = true
+		recorded[r.Job.UID] = true
 	}
 	for _, h := range past.Held {
-		if !told[h.ID] {
+		if !recorded[h.ID] {
 			s.restoreEntry(s.unrecordedJob(h), held[h.ID], true)
 		}
 	}
 	s.waitForEnds(ctx, past.Held)
 	s.rememberNotices()
-	s.restoreTree(ctx, past.Held, held, told, shells)
+	s.restoreTree(ctx, past.Held, held, recorded, shells)
 	s.rememberUses(shells)
 	for _, e := range s.sorted() {
 		m := held[e.job.UID]
@@ -68,8 +66,8 @@ func (s *supervisor) restore(ctx actor.Context) {
 	s.trim(ctx)
 }
 
-// unrecordedJob is the record of a job whose first fact was not recorded, or of one that
-// cannot say what it is.
+// unrecordedJob returns the record of a job that the journal does not have, from its metadata
+// if there is any.
 func (s *supervisor) unrecordedJob(h backends.InventoryJob) RestoredJob {
 	m := decodeJobMeta(h.Meta)
 	if m != nil && s.jobs[m.Job] == nil {
@@ -87,9 +85,9 @@ func (s *supervisor) unrecordedJob(h backends.InventoryJob) RestoredJob {
 	return RestoredJob{Job: job}
 }
 
-// restoreEntry enters a job into the tables. The engine's memo is newer than the journal
-// where a command changes something: it is noted before it is told. know reports
-// whether the job is elsewhere than the journal knows.
+// restoreEntry enters a job into the tables. Its metadata may be newer than the journal, since
+// a command saves changes before it reports them. moved reports whether the job has another
+// scope than in the journal.
 func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved bool) {
 	job := r.Job
 	job.Scope, job.Session = cmp.Or(job.Scope, messages.MainScope), cmp.Or(job.Session, messages.DefaultSession)
@@ -109,7 +107,7 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 		}
 	}
 	if held && job.State == messages.Queued {
-		job.State = messages.Starting // it had its turn
+		job.State = messages.Starting // it had a slot
 	}
 	if m == nil {
 		m = &jobMeta{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
@@ -126,14 +124,14 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 	return moved
 }
 
-// restoreTree makes the scopes and sessions that hold something. Their opening was told
-// if anything of them was.
-func (s *supervisor) restoreTree(ctx actor.Context, all []backends.InventoryJob, memos map[messages.UID]*jobMeta, told map[messages.UID]bool, shells []inventoryShell) {
+// restoreTree opens the scopes and sessions of held jobs. Their opening is recorded if one of
+// their jobs is.
+func (s *supervisor) restoreTree(ctx actor.Context, all []backends.InventoryJob, memos map[messages.UID]*jobMeta, recorded map[messages.UID]bool, shells []inventoryShell) {
 	asks := s.reopenShells(shells)
 	for _, h := range all {
 		e := s.byUID[h.ID]
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
-		s.restoreScopes(at.Scope, memos[h.ID], told[h.ID])
+		s.restoreScopes(at.Scope, memos[h.ID], recorded[h.ID])
 		o := asks[at]
 		if o == nil {
 			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: messages.SessionPlan{Backend: e.job.Backend}}}
@@ -147,7 +145,7 @@ func (s *supervisor) restoreTree(ctx actor.Context, all []backends.InventoryJob,
 			h.Keep = m.OnExit == messages.KeepChildren
 		}
 		o.held = append(o.held, h)
-		if told[h.ID] {
+		if recorded[h.ID] {
 			s.sessionSpecs[at] = o.ask
 			s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: o.ask.Backend, Dir: o.ask.Dir}
 		}
@@ -160,8 +158,8 @@ func (s *supervisor) restoreTree(ctx actor.Context, all []backends.InventoryJob,
 	}
 }
 
-// restoreScopes enters the scopes on the way to a job, with the quotas they had.
-func (s *supervisor) restoreScopes(path messages.ScopePath, m *jobMeta, told bool) {
+// restoreScopes enters the scopes above a job, with their former quotas.
+func (s *supervisor) restoreScopes(path messages.ScopePath, m *jobMeta, recorded bool) {
 	above := waysTo(path)
 	for i, p := range above {
 		quota := s.scopeQuotas[p]
@@ -169,11 +167,11 @@ func (s *supervisor) restoreScopes(path messages.ScopePath, m *jobMeta, told boo
 			quota = m.Quotas[i]
 		}
 		s.scopeQuotas[p] = quota
-		s.scopesOpened[p] = s.scopesOpened[p] || told
+		s.scopesOpened[p] = s.scopesOpened[p] || recorded
 	}
 }
 
-// waysTo are the scopes on the way to one, from the top one down to itself.
+// waysTo returns the scopes from the top down to path.
 func waysTo(path messages.ScopePath) []messages.ScopePath {
 	var all []messages.ScopePath
 	for ; path != ""; path = path.Parent() {
@@ -183,7 +181,7 @@ func waysTo(path messages.ScopePath) []messages.ScopePath {
 	return all
 }
 
-// recoveryMeta is what an engine that keeps jobs is to keep with one.
+// recoveryMeta returns what the engine stores with a job; nil: it keeps no jobs.
 func (s *supervisor) recoveryMeta(e *jobEntry) *recoveryMeta {
 	if s.deps.Engine == nil || !s.deps.Engine.CanKeep() {
 		return nil
@@ -195,7 +193,7 @@ func (s *supervisor) recoveryMeta(e *jobEntry) *recoveryMeta {
 	return k
 }
 
-// quotas are those of the scopes on the way to one, nil if there are none.
+// quotas returns the quotas of the scopes down to path; nil: none is set.
 func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 	var all []messages.ScopeQuota
 	bound := false
@@ -217,12 +215,12 @@ func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, move
 	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
 	if ends && !e.job.State.Ended() {
 		e.clientWaiting, e.budget = true, e.terms.promoteAfter
-		e.terms.promoteAfter = 0 // it may be spent, and what is stopped is not to be told of as going on
+		e.terms.promoteAfter = 0 // it may be spent, and a job that is stopped in the end must not be promoted
 	}
 	stays := ends && m.Shown && !e.job.State.Ended()
 	e.edit(func(job *messages.Job) { job.Background = job.Background || stays })
 	s.place(ctx, e)
-	if e.job.State.Ended() || e.endPending { // what it ended as is told: nothing changes that
+	if e.job.State.Ended() || e.endPending { // its end is or will be reported
 		return
 	}
 	if stays {
@@ -240,11 +238,11 @@ func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, move
 	}
 }
 
-// endLostJob ends a job that the engine does not have: nothing of it is left.
+// endLostJob ends a job that the engine does not have.
 func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 	job := *e.job
 	switch {
-	case job.State.Ended(): // only its last word is missing
+	case job.State.Ended(): // only its last fact is missing
 	case job.Started.IsZero():
 		job.Outcome, job.Shell, job.Err = messages.FailedToStart, cannotRun, messages.Error{
 			Code: messages.ShuttingDown, Reason: "restart", Message: "troupe ended before the job could start; nothing of it has run", Hint: "run it again",
@@ -258,10 +256,10 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 	s.endWithoutActor(ctx, e, job)
 }
 
-// lostJob is a shell's status for a job of which nobody knows how it ended.
+// lostJob is the shell status of a lost job.
 const lostJob = 125
 
-// endWithoutActor ends a job that has no actor and gets none.
+// endWithoutActor ends a job that gets no actor.
 func (s *supervisor) endWithoutActor(ctx actor.Context, e *jobEntry, job messages.Job) {
 	job.WaitingForInput, job.WaitingForSecret, job.OutputOpen, job.Children = false, false, false, 0
 	if !job.State.Ended() {
@@ -274,7 +272,7 @@ func (s *supervisor) endWithoutActor(ctx actor.Context, e *jobEntry, job message
 	s.settled(ctx, e.job.ID)
 }
 
-// idNumber is the number in a short id, 0 if it has none.
+// idNumber returns the number in a short id, 0 if it has none.
 func idNumber(id messages.JobID) int {
 	n, unit := int64(0), int64(1)
 	for i := len(id) - 1; i >= 0 && id[i] >= '0' && id[i] <= '9' && unit < 1e15; i-- {

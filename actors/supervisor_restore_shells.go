@@ -10,18 +10,17 @@ import (
 	"troupe/messages"
 )
 
-// An engine holds a live shell as a job, which is none of a user's: it is never listed
-// and never lost. It tells which session it is of, so that the session is there again
-// although no command runs in it.
+// An engine holds a live shell as a job of its own, which is never listed and never lost. Its
+// metadata names the session, so that a restart opens the session even if no command runs.
 
-// inventoryShell is a live shell that the engine has.
+// inventoryShell is a live shell in the inventory.
 type inventoryShell struct {
 	backends.InventoryJob
 	place   backends.ExecutorSpec
 	backend string
 }
 
-// apart parts the jobs that an engine has from the live shells.
+// apart separates jobs and live shells in an inventory.
 func apart(all []backends.InventoryJob) (jobs []backends.InventoryJob, shells []inventoryShell) {
 	for _, h := range all {
 		if place, backend, is := backends.ReadShellMeta(h.Meta); is {
@@ -33,8 +32,8 @@ func apart(all []backends.InventoryJob) (jobs []backends.InventoryJob, shells []
 	return jobs, shells
 }
 
-// reopenShells are the sessions of live shells, as they were opened. Each was told of
-// when it was: before its shell began.
+// reopenShells returns the sessions of live shells with their plans. Their opening is recorded,
+// since that happens before a shell starts.
 func (s *supervisor) reopenShells(shells []inventoryShell) map[messages.Address]*openSession {
 	asks := map[messages.Address]*openSession{}
 	slices.SortFunc(shells, func(a, b inventoryShell) int { return strings.Compare(string(a.ID), string(b.ID)) })
@@ -47,15 +46,14 @@ func (s *supervisor) reopenShells(shells []inventoryShell) map[messages.Address]
 			asks[at] = o
 		}
 		o.held = append(o.held, h.InventoryJob)
-		o.ask.Dir = cmp.Or(h.Dir, o.ask.Dir) // the last is the youngest
+		o.ask.Dir = cmp.Or(h.Dir, o.ask.Dir) // the last is the newest
 		s.sessionSpecs[at] = o.ask
 		s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: h.backend, Dir: o.ask.Dir}
 	}
 	return asks
 }
 
-// rememberUses takes from the records of jobs when the live shells were used last, and
-// by what.
+// rememberUses restores the last use of live shells from the records of jobs.
 func (s *supervisor) rememberUses(shells []inventoryShell) {
 	for _, h := range shells {
 		at := messages.Address{Scope: h.place.Scope, Session: h.place.Session}
@@ -73,7 +71,7 @@ func (s *supervisor) rememberUses(shells []inventoryShell) {
 	}
 }
 
-// plan is how the session was opened, but for its environment: that lives in the shell.
+// plan returns the plan of the session without its environment, which is in the shell.
 func (h inventoryShell) plan() messages.SessionPlan {
 	plan := messages.SessionPlan{Backend: h.backend, Dir: h.place.Dir, Shell: h.place.Shell, Terminal: h.place.Terminal}
 	if h.place.Umask >= 0 {

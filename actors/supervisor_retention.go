@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// keepRecord keeps the record of a job that is over, until trim forgets it.
+// keepRecord adds a job to the archive. trim removes it.
 func (s *supervisor) keepRecord(e *jobEntry) {
 	s.archived = append(s.archived, e.job.ID)
 	s.logBytes += logBytes(*e.job)
@@ -22,9 +22,8 @@ func logBytes(job messages.Job) (n int64) {
 	return n
 }
 
-// trim forgets the oldest of the jobs that are over, as far as they are too many,
-// too old, or have written too much. One whose end is still to be told stays until
-// that is told or given up, unless it is for its output that it has to go.
+// trim removes the oldest archived jobs while they are too many, too old, or have too much
+// output. A job with pending notices stays until they are done, unless its output is too much.
 func (s *supervisor) trim(ctx actor.Context) {
 	for s.trimOne(ctx) {
 	}
@@ -34,7 +33,7 @@ func (s *supervisor) trim(ctx actor.Context) {
 	}
 }
 
-// trimOne lets one job go, and says whether there was one to go.
+// trimOne removes one job, or moves it to awaitingNotice. It reports whether it did.
 func (s *supervisor) trimOne(ctx actor.Context) bool {
 	much := s.limit.LogBytes > 0 && s.logBytes > s.limit.LogBytes
 	if len(s.awaitingNotice) > s.limit.Finished || much && len(s.awaitingNotice) > 0 {
@@ -57,12 +56,12 @@ func (s *supervisor) trimOne(ctx actor.Context) bool {
 	return true
 }
 
-// noticesPending says whether somebody is still to be told of the end of a job.
+// noticesPending reports whether a notice of a job is pending.
 func (e *jobEntry) noticesPending() bool {
 	return slices.ContainsFunc(e.job.OnFinish, func(n messages.Notice) bool { return n.State == messages.NoticePending })
 }
 
-// noticesDone lets a job go that was kept only for what was to be told.
+// noticesDone removes a job that was kept only for its notices.
 func (s *supervisor) noticesDone(ctx actor.Context, e *jobEntry) {
 	if !e.noticesPending() && slices.Contains(s.awaitingNotice, e.job.ID) {
 		s.forget(ctx, e)
@@ -70,25 +69,24 @@ func (s *supervisor) noticesDone(ctx actor.Context, e *jobEntry) {
 	}
 }
 
-// trimTick says that the oldest of the jobs that are over may be too old by now.
+// trimTick says that the oldest archived job may be too old.
 type trimTick struct{ noDeadLetter }
 
-// ackDelay is how long the journal may not know what a subscriber has acknowledged:
-// it is told with the next fact, or alone after this. What it does not know when
-// the node dies is told again.
+// ackDelay bounds how long an acknowledgement waits for a fact to be recorded with. A crash
+// loses it; then the subscriber receives these facts again.
 const ackDelay = time.Second
 
-// acksTick says that acknowledgements have waited for a fact for long enough.
+// acksTick says that acknowledgements have waited for ackDelay.
 type acksTick struct{ noDeadLetter }
 
-// queueEntry has the journal keep more than facts, if it lasts.
+// queueEntry queues an entry for a durable journal.
 func (s *supervisor) queueEntry(e JournalEntry) {
 	if s.deps.lasts() {
 		s.pendingEntry.add(e)
 	}
 }
 
-// queueAck has the journal keep how far a subscriber came.
+// queueAck queues an acknowledgement for a durable journal.
 func (s *supervisor) queueAck(ctx actor.Context, m messages.Acknowledge) {
 	if !s.deps.lasts() || s.phase == down {
 		return
@@ -99,7 +97,7 @@ func (s *supervisor) queueAck(ctx actor.Context, m messages.Acknowledge) {
 	}
 }
 
-// flushEntry gives the recorder what is to be kept beside the facts, if there is one.
+// flushEntry gives the queued entry to the recorder.
 func (s *supervisor) flushEntry(ctx actor.Context) {
 	if s.unwritable() {
 		s.pendingEntry, s.pendingAcks = JournalEntry{}, JournalEntry{}
@@ -112,7 +110,7 @@ func (s *supervisor) flushEntry(ctx actor.Context) {
 	s.pendingEntry = JournalEntry{}
 }
 
-// withAcks takes the acknowledgements along.
+// withAcks adds the queued acknowledgements to the entry.
 func (s *supervisor) withAcks() {
 	s.pendingEntry.add(s.pendingAcks)
 	s.pendingAcks = JournalEntry{}
@@ -122,8 +120,8 @@ func (s *supervisor) withAcks() {
 	}
 }
 
-// add puts more behind what an entry has. Of one channel the last word counts: the
-// journal takes the parts of an entry one behind the other.
+// add appends to an entry. Of each channel only the last change counts, since the journal takes
+// the parts of an entry one after the other.
 func (e *JournalEntry) add(more JournalEntry) {
 	e.Facts = append(e.Facts, more.Facts...)
 	e.Keys = append(e.Keys, more.Keys...)
@@ -144,7 +142,7 @@ func (e *JournalEntry) add(more JournalEntry) {
 	e.Ends = append(e.Ends, more.Ends...)
 }
 
-// overlook drops what an entry has of a channel.
+// overlook removes a channel from an entry.
 func (e *JournalEntry) overlook(id messages.ChannelID) {
 	e.Channels = slices.DeleteFunc(e.Channels, func(c SubscriberCursor) bool { return c.ID == id })
 	e.Acks = slices.DeleteFunc(e.Acks, func(a messages.Acknowledge) bool { return a.Channel == id })
@@ -155,7 +153,7 @@ func (e *JournalEntry) empty() bool {
 	return len(e.Facts)+len(e.Keys)+len(e.Channels)+len(e.Acks)+len(e.Left)+len(e.Removed)+len(e.Outputs)+len(e.Ends) == 0
 }
 
-// keyOf is the key of the job that a fact is about, if it has one.
+// keyOf returns the key of a fact's job, zero if there is none.
 func (s *supervisor) keyOf(fact messages.Fact) Key {
 	about, ok := fact.(messages.CommandFact)
 	if !ok {

@@ -7,25 +7,23 @@ import (
 	"troupe/messages"
 )
 
-// An end may be told that the journal does not have: it fails, and what is being closed
-// waits for it no longer (confirmLate). Where engine and journal outlive the node, the
-// engine then keeps the end until the journal has it. If the node dies before, the next
-// one hears it from the engine and says the same; without it, it would say `lost`.
+// While the journal fails a close may report an end that is not recorded (confirmLate). If
+// engine and journal outlive the node, the engine keeps that end until it is recorded. After a
+// crash the next node gets it from the engine; without it the job would be `lost`.
 
-// unsettledEnd is what a job that is over here has left with its engine.
+// unsettledEnd is an end that the engine keeps although the job is over here.
 type unsettledEnd struct {
 	proc backends.Process
 	upTo uint64       // the engine's number of its last fact
-	fact messages.Seq // that must be recorded before it is settled
+	fact messages.Seq // to be recorded before it is settled
 }
 
-// endsPersist says whether what is told and not recorded is found again by the next node.
+// endsPersist reports whether the next node finds reported ends that are not recorded.
 func (s *supervisor) endsPersist() bool {
 	return s.deps.lasts() && s.deps.Engine != nil && s.deps.Engine.CanKeep()
 }
 
-// unsettled takes over what a command leaves with the engine, and settles it if the
-// journal has it by now.
+// unsettled takes over an end that the engine keeps, and settles it if it is recorded.
 func (s *supervisor) unsettled(ctx actor.Context, m unsettled) {
 	e := s.entryFor(m.job)
 	if e == nil {
@@ -39,7 +37,7 @@ func (s *supervisor) unsettled(ctx actor.Context, m unsettled) {
 	s.settleEnd(ctx, m.job)
 }
 
-// entryFor is the entry of a job that the node knows, or has forgotten but for its engine.
+// entryFor returns the entry of a job, also of a removed one that is not settled.
 func (s *supervisor) entryFor(id messages.JobID) *jobEntry {
 	if e, ok := s.jobs[id]; ok {
 		return e
@@ -47,7 +45,7 @@ func (s *supervisor) entryFor(id messages.JobID) *jobEntry {
 	return s.settling[id]
 }
 
-// settleEnd lets the engine forget a job when the journal has its end.
+// settleEnd lets the engine forget a job if its end is recorded.
 func (s *supervisor) settleEnd(ctx actor.Context, id messages.JobID) {
 	if l, ok := s.unsettledEnds[id]; ok && l.fact <= s.newest() {
 		delete(s.unsettledEnds, id)
@@ -56,7 +54,7 @@ func (s *supervisor) settleEnd(ctx actor.Context, id messages.JobID) {
 	}
 }
 
-// endUnsettled says whether a job waits for nothing but the journal.
+// endUnsettled reports whether a job waits only for the journal.
 func (s *supervisor) endUnsettled(e *jobEntry) bool {
 	_, is := s.unsettledEnds[e.job.ID]
 	return is

@@ -6,17 +6,15 @@ import (
 	"troupe/messages"
 )
 
-// A job may be forgotten when its end is recorded and its engine was not yet told to
-// forget it, too: the word for that is on its way down the tree. If it is lost with an
-// actor above the job's, the job is placed once more, so that somebody tells the
-// engine, which would keep the end for ever. The node has it for that alone: nobody
-// finds it any more.
+// A job may be removed before its end is settled with the engine: its confirmation is still
+// going down the tree. If a crash loses that, the job is placed again, since the engine would
+// keep the end for ever. Its entry is kept only for that; no request finds it.
+//
+// The journal keeps the job as long as the engine does. Otherwise the next node would report
+// its end again.
 
-// The journal has it as long as the engine, and its output is there: the next node would
-// take an end that the engine has and the journal has not for one that nobody was told of.
-
-// forgetUnsettled keeps what it takes to settle a job that is forgotten, and has its
-// session say when that is done.
+// forgetUnsettled keeps the entry of a removed job and asks its session to report when it is
+// settled.
 func (s *supervisor) forgetUnsettled(ctx actor.Context, e *jobEntry) {
 	if s.settling == nil {
 		s.settling = map[messages.JobID]*jobEntry{}
@@ -29,7 +27,7 @@ func (s *supervisor) askSettled(ctx actor.Context, e *jobEntry) {
 	s.send(ctx, s.jobAddress(e), querySettled{job: e.job.ID}, nil)
 }
 
-// settledLate removes what is left of a job that was forgotten before it was settled.
+// settledLate removes the entry and the output of a removed job that is settled now.
 func (s *supervisor) settledLate(id messages.JobID) {
 	if e, ok := s.settling[id]; ok {
 		delete(s.settling, id)
@@ -38,8 +36,8 @@ func (s *supervisor) settledLate(id messages.JobID) {
 	}
 }
 
-// leaveUnsettled gives up on the jobs of a session that is gone. What is left of them the
-// next node removes, if there may be one.
+// leaveUnsettled drops the removed jobs of a session that is gone. If the journal is durable,
+// the next node removes their outputs.
 func (s *supervisor) leaveUnsettled(at messages.Address) {
 	for id, e := range s.settling {
 		if !s.endUnsettled(e) && e.job.Scope == at.Scope && e.job.Session == at.Session {

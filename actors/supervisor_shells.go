@@ -24,10 +24,10 @@ type shells struct {
 
 // shellUse is the use of one live shell.
 type shellUse struct {
-	used    time.Time // last opening, or start or end of a command
-	pending bool      // it is being opened
-	told    bool      // the end of its shell is in recentEnds and no new shell has started
-	last    commandUse
+	used      time.Time // last opening, or start or end of a command
+	pending   bool      // it is being opened
+	endListed bool      // the end of its shell is in recentEnds and no new shell has started
+	last      commandUse
 }
 
 // openPatience is how long a pending shell without a job counts. A crash can lose the answer
@@ -160,7 +160,7 @@ func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job
 	}
 	use.last = useOf(*job)
 	if job.HasFlag(messages.FlagSessionEnded) {
-		use.told = true
+		use.endListed = true
 		s.ended(use.last.end(job.Scope, job.Session, job.Backend, endOf(*job)))
 	}
 	s.idleSoon(ctx)
@@ -174,12 +174,12 @@ func (s *supervisor) shellReplaced(m messages.SessionReplaced) {
 	if use == nil {
 		return
 	}
-	if !use.told {
+	if !use.endListed {
 		last := use.last
 		last.code = nil
 		s.ended(last.end(m.Scope, m.Session, s.sessions[at].Backend, messages.EndError))
 	}
-	use.told = false
+	use.endListed = false
 	if info, open := s.sessions[at]; open && m.Dir != "" {
 		info.Dir = m.Dir
 		s.sessions[at] = info

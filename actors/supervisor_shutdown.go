@@ -10,32 +10,32 @@ import (
 	"troupe/messages"
 )
 
-// shutdown is the ordered end of the node on its way: the scopes end (or let
-// their jobs go), the rest is recorded, the subscribers are told, and then who
-// asked is answered. Recorder and channels go last, with the supervisor itself.
+// shutdown is the state of an ordered shutdown. The scopes close or release their jobs, the
+// remaining facts are recorded, the subscribers get them, and the clients get their reply.
+// Recorder and channels stop last, with the supervisor.
 type shutdown struct {
 	ask       messages.ShutdownNode
 	clients   []*actor.PID
 	survivors []messages.Survivor
-	forced    bool // what has not ended in its time is ended without any
-	releasing bool // the jobs are left to the engine
-	flushing  int  // channels that have not answered
+	forced    bool // the scopes were closed again, without grace
+	releasing bool // the jobs are released to the engine
+	flushing  int  // channels and archives that have not answered
 }
 
-// shutdownTimeout says that a phase of the end has lasted too long.
+// shutdownTimeout says that a phase of the shutdown has lasted too long.
 type shutdownTimeout struct {
 	noDeadLetter
 	phase phase
 }
 
-// Time limits for the scopes, beyond the grace of their jobs and shells, and then without
+// Time limits for the close of the scopes: beyond the grace of jobs and shells, then without
 // grace. The engine needs 2.5 s for one job after its grace, and 5 s for 1,000.
 const (
 	shutdownPatience = 20 * time.Second
 	forcedPatience   = 10 * time.Second
 )
 
-// shutDown begins the end of the node, or joins it.
+// shutDown starts the shutdown, or joins one.
 func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutdownNode) {
 	joins := s.shutdown != nil
 	if !joins {
@@ -61,11 +61,11 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutdownNode) {
 	s.shutdownStep(ctx)
 }
 
-// longest is the time from TERM to KILL that the end may have to give: to the
-// most patient of the jobs, and to what is left in the sessions behind them.
+// longest returns how long grace may delay the shutdown: the longest grace of a job, then that
+// of the session's leftovers.
 func (s *supervisor) longest(asked time.Duration) time.Duration {
 	if asked != 0 {
-		return 2 * min(max(asked, 0), messages.MaxDuration) // a library may ask for all the time there is
+		return 2 * min(max(asked, 0), messages.MaxDuration) // a library may pass any duration
 	}
 	most := time.Duration(0)
 	for _, e := range s.jobs {
@@ -76,7 +76,7 @@ func (s *supervisor) longest(asked time.Duration) time.Duration {
 	return most + messages.DefaultGrace
 }
 
-// closeTops ends all that is there, or gives less time to what is ending.
+// closeTops closes all top scopes, or shortens the grace of a close.
 func (s *supervisor) closeTops(ctx actor.Context, grace time.Duration) {
 	ask := s.shutdown.ask
 	for path := range s.tops() {
@@ -84,8 +84,7 @@ func (s *supervisor) closeTops(ctx actor.Context, grace time.Duration) {
 	}
 }
 
-// tops are the scopes at the top: those that are there, and those that a job is
-// on its way to.
+// tops returns the top scopes, and those to which a job is being handed over.
 func (s *supervisor) tops() map[messages.ScopePath]bool {
 	tops := map[messages.ScopePath]bool{}
 	for name := range s.scopes {
@@ -97,8 +96,8 @@ func (s *supervisor) tops() map[messages.ScopePath]bool {
 	return tops
 }
 
-// releaseAllJobs leaves the jobs to the engine and tells those who wait for them, or
-// for anything else of the tree: nobody is left below who would answer.
+// releaseAllJobs stops the scopes and leaves the jobs to the engine. It answers all clients that
+// wait for the tree, since no actor below will.
 func (s *supervisor) releaseAllJobs(ctx actor.Context) {
 	s.shutdown.releasing = true
 	for _, pid := range s.scopes {
@@ -127,9 +126,9 @@ func (s *supervisor) releaseAllJobs(ctx actor.Context) {
 	clear(s.handovers)
 }
 
-// recordLeftRunning has the next node know that a job goes on without its client, who
-// is told so: of a node that ends in order nobody's job is cancelled. For one that has not
-// come back yet the next node waits again.
+// recordLeftRunning records a foreground job as promoted, so that the next node does not stop
+// it: an ordered shutdown cancels no job. If its client has not returned yet, the next node
+// waits for it again.
 func (s *supervisor) recordLeftRunning(ctx actor.Context, e *jobEntry) {
 	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.clientWaiting && !e.job.State.Ended() && !e.job.Background && !e.awaitingClient && !e.waits() {
 		e.edit(func(job *messages.Job) { job.Background = true })
@@ -137,10 +136,10 @@ func (s *supervisor) recordLeftRunning(ctx actor.Context, e *jobEntry) {
 	}
 }
 
-// waits says whether no engine was asked for a job yet.
+// waits reports whether a job is queued without a slot.
 func (e *jobEntry) waits() bool { return e.job.State == messages.Queued && !e.slotGranted }
 
-// replyLeftRunning tells who waits for a job that has no end yet what becomes of it.
+// replyLeftRunning returns what the clients of an unfinished job get at the shutdown.
 func (s *supervisor) replyLeftRunning(id messages.JobID) messages.Error {
 	if s.shutdown.ask.KeepJobs && s.jobs[id].waits() {
 		return messages.Error{
@@ -158,11 +157,11 @@ func (s *supervisor) replyLeftRunning(id messages.JobID) messages.Error {
 	}
 }
 
-// jobsReleased says whether the jobs were left to the engine: nothing is placed any
-// more.
+// jobsReleased reports whether the jobs are released to the engine. Nothing is sent down the
+// tree any more.
 func (s *supervisor) jobsReleased() bool { return s.shutdown != nil && s.shutdown.releasing }
 
-// shutdownStep goes on with the end as far as it can.
+// shutdownStep takes the shutdown as far as it can go now.
 func (s *supervisor) shutdownStep(ctx actor.Context) {
 	if s.shutdown == nil {
 		return
@@ -192,9 +191,8 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	s.shutdown.clients = nil
 }
 
-// onShutdownTimeout goes on although a phase is not done. Jobs that did not end in their time
-// are killed, and told of as any others; what has not ended then is the engine's
-// to end.
+// onShutdownTimeout ends a phase that is not done. Jobs that have not ended are killed and
+// reported. Those that remain are left to the engine.
 func (s *supervisor) onShutdownTimeout(ctx actor.Context, m shutdownTimeout) {
 	if s.phase != m.phase || s.shutdown == nil {
 		return

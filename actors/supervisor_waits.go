@@ -10,16 +10,16 @@ import (
 	"troupe/messages"
 )
 
-// waiterEntry is one blocking wait, or a gather: the jobs a wait is about, and who
-// is owed the answer should its actor die.
+// waiterEntry is a waiter, a group stop or a scope release. After a crash of the actor the
+// supervisor refuses its client.
 type waiterEntry struct {
 	pid     *actor.PID
-	client  *actor.PID // nil: nobody waits
+	client  *actor.PID // nil: none
 	request messages.Refusable
-	jobs    map[messages.JobID]bool
+	jobs    map[messages.JobID]bool // of a waiter
 }
 
-// await spawns a watch over jobs as they stand.
+// await spawns a waiter for the current records of its jobs.
 func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 	if ctx.Sender() == nil {
 		return
@@ -61,8 +61,8 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 	s.waiters[w.pid.Id] = w
 }
 
-// withdrawWait ends the wait of a client who waits no longer: it would go on looking, for
-// as long as its jobs live.
+// withdrawWait ends the wait of a client that has given up. Otherwise its probes would run as
+// long as the jobs.
 func (s *supervisor) withdrawWait(ctx actor.Context) {
 	for _, w := range s.waiters {
 		if _, wait := w.request.(messages.WaitJobs); wait && ctx.Sender() != nil && ctx.Sender().Equal(w.client) {
@@ -79,9 +79,8 @@ func noPorts() *messages.Error {
 	}
 }
 
-// watchesFull says whether no further wait is taken. Clients may leave without a
-// word: at the limit, waits whose client has gone are ended, and do not count.
-// A gather goes on for nobody, too, since what it asks for is to happen.
+// watchesFull reports whether the limit of waits is reached. At the limit it ends waits whose
+// client has gone; they do not count. A group stop goes on without its client.
 func (s *supervisor) watchesFull(ctx actor.Context) bool {
 	if len(s.waiters) < s.limit.Watches {
 		return false
@@ -100,7 +99,7 @@ func (s *supervisor) watchesFull(ctx actor.Context) bool {
 	return owed >= s.limit.Watches
 }
 
-// jobRefused tells a wait that one of its jobs was refused a place: there is none.
+// jobRefused tells a waiter that the tree has refused one of its jobs.
 type jobRefused struct {
 	noDeadLetter
 	err messages.Error
@@ -114,8 +113,8 @@ func (s *supervisor) refuseWaits(ctx actor.Context, m placeRejected) {
 	}
 }
 
-// gathersFull says whether no further stop of many jobs is taken. Those that go
-// on for nobody count, too: each holds the jobs it asks for.
+// gathersFull reports whether the limit of group stops is reached. Those without a client
+// count, since each holds its jobs.
 func (s *supervisor) gathersFull() bool {
 	if len(s.waiters) < s.limit.Watches {
 		return false
@@ -129,7 +128,7 @@ func (s *supervisor) gathersFull() bool {
 	return gathers >= s.limit.Watches
 }
 
-// updateWaiters tells those who wait for a job how it stands.
+// updateWaiters sends the record of a job to its waiters.
 func (s *supervisor) updateWaiters(ctx actor.Context, e *jobEntry) {
 	for _, w := range s.waiters {
 		if w.jobs[e.job.ID] {
@@ -138,7 +137,7 @@ func (s *supervisor) updateWaiters(ctx actor.Context, e *jobEntry) {
 	}
 }
 
-// watchLost answers for a watch or a gather that died.
+// watchLost refuses the client of a crashed waiter, group stop or scope release.
 func (s *supervisor) watchLost(ctx actor.Context, who *actor.PID) {
 	w, ok := s.waiters[who.Id]
 	if !ok {
@@ -151,7 +150,7 @@ func (s *supervisor) watchLost(ctx actor.Context, who *actor.PID) {
 	s.shutdownStep(ctx)
 }
 
-// abortWaiters has the waits answered that the node can serve no more.
+// abortWaiters ends all waiters, group stops and scope releases.
 func (s *supervisor) abortWaiters(ctx actor.Context) {
 	for _, w := range s.waiters {
 		ctx.Send(w.pid, abort{})
