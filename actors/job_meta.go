@@ -14,8 +14,8 @@ import (
 // Older versions skip new fields.
 const jobMetaVersion = 1
 
-// jobMeta is the metadata that the engine stores with a job for a restart: what the journal
-// may not have in time and the engine's facts do not carry.
+// jobMeta is the metadata that the engine stores with a job for a restart. The journal may not
+// have it in time, and the engine's facts do not carry it.
 type jobMeta struct {
 	V       int                `json:"v"`
 	Job     messages.JobID     `json:"job"`

@@ -81,8 +81,8 @@ func checkView(v messages.View) *messages.Error {
 	return nil
 }
 
-// needs returns the byte up to which a view of a log of size bytes needs counted lines: all
-// of it, or none if the view has no line numbers.
+// needs returns the byte up to which lines must be counted for a view of a log of size bytes.
+// A view without line numbers needs none.
 func needs(v messages.View, size int64) int64 {
 	if v.Kind == messages.ViewTail || v.Kind == messages.ViewRange {
 		return 0

@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// supervisor is the top of the tree. It admits and knows every job, routes requests, numbers
-// facts and sends the replies that take time (runs, closings), so that a crash below loses
-// none. Its children are the top scopes, recorder, channels, waiters, group stops, scope
+// supervisor is the top of the tree. It admits and knows every job, routes requests and
+// numbers facts. It sends the replies that take time (runs, closings), so that a crash below
+// loses none. Its children are the top scopes, recorder, channels, waiters, group stops, scope
 // releases, notifiers and archives.
 type supervisor struct {
 	deps  *Deps

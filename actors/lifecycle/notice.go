@@ -13,8 +13,8 @@ type Notice struct {
 }
 
 // Limits for retries of a notice. The first ones are quick: most receivers are away for a
-// moment. The age counts from the end of the job, so that a receiver that never returns
-// costs each notice one more try and not another day.
+// moment. The age counts from the end of the job. So a queue of notices for a dead receiver
+// costs one try each, not another day each.
 const (
 	NoticeFirst = time.Second
 	NoticeMost  = 15 * time.Minute
