@@ -108,24 +108,3 @@ var publicForNow = []string{
 	"backends/snapshot",
 	"backends/threads",
 }
-
-// namedMessage is a message as the tests of the tree name it, to drop it or to hold it back.
-var namedMessage = regexp.MustCompile(`"(?:routed:)?(actors|messages|lifecycle)\.([A-Za-z]+)"`)
-
-// TestHouseMessageNames holds the names of messages in tests to types: a test that drops a message of no name drops nothing.
-func TestHouseMessageNames(t *testing.T) {
-	files := houseTree(t, "..")
-	types := map[string]bool{}
-	for _, f := range files {
-		for _, name := range packageNames(f) {
-			types[f.ast.Name.Name+"."+name] = true
-		}
-	}
-	for _, f := range files {
-		for _, m := range namedMessage.FindAllStringSubmatch(f.text, -1) {
-			if f.folder == "supervision_test" && m[2] != "Command" && !types[m[1]+"."+m[2]] { // the beginning of many
-				t.Errorf("%s names %s.%s, which is not declared", f.path, m[1], m[2])
-			}
-		}
-	}
-}
