@@ -1,11 +1,3 @@
-// Package shell is the kind of job that lives in a shell of its session: a bash, a zsh,
-// a dash or a fish that runs one command after the other and keeps its directory, its
-// variables and its functions from one to the next.
-//
-// The engine speaks with the shell (backends.Live) and makes each command a job. This
-// package chooses the shell, writes the driver that answers the engine, puts what a
-// command wants before its text, and makes a new shell for one that died: in the
-// directory where that was, with the variables that it exported.
 package shell
 
 import (
@@ -24,37 +16,36 @@ const (
 	NameOnTerminal = "shell-pty"
 )
 
-// Options say how shells are run. The zero value is the default.
+// Options configures the backend. The zero value is the default.
 type Options struct {
-	Queue  int           // commands that may wait in a session; 0: DefaultQueue
-	Within time.Duration // for a shell to come up; 0: a minute
-	// Prefix stands before every text when it is run, with a space between, and is no part
-	// of the command's own text; argv has none. "": nothing.
+	Queue  int           // queued commands of a session; 0: DefaultQueue
+	Within time.Duration // time for a shell to start; 0: a minute
+	// Prefix is put before each text that runs, with a space between. The
+	// record of the job does not show it. argv gets none.
 	Prefix string
-	// Snapshots are what shells take up when they begin; nil: nothing. A shell of
-	// which none can be made takes up nothing.
+	// Snapshots makes the files that shells source when they start; nil: none.
+	// If a snapshot fails, the shell starts without one.
 	Snapshots Snapshots
-	// Terminal is the size of the terminal that each shell is on, unless its session or a
-	// command says another: the kind of job is shell-pty then. The zero value: all are on
-	// pipes.
+	// Terminal is the size of each shell's terminal, unless the session or the command
+	// has another. The zero value puts all shells on pipes.
 	Terminal messages.Terminal
 }
 
-// DefaultQueue is how many commands may wait for one shell, which runs them one by one.
+// DefaultQueue bounds the commands that wait for one shell.
 const DefaultQueue = 32
 
-// Backend opens places that are live shells, on any engine that has them.
+// Backend opens executors with live shells, on any engine that supports them.
 type Backend struct {
 	engine  backends.Engine
 	options Options
 
 	mu    sync.Mutex
-	found map[lookupKey]string // programs that were looked up
+	found map[lookupKey]string // files of shells found so far
 
-	released map[shellOwner][]backends.InventoryJob // of places that were let go of
+	released map[shellOwner][]backends.InventoryJob // shells of released executors
 }
 
-// New makes the backend on an engine.
+// New returns a backend that runs its shells on engine.
 func New(engine backends.Engine, o Options) *Backend {
 	if o.Queue == 0 {
 		o.Queue = DefaultQueue
@@ -80,8 +71,8 @@ func (b *Backend) Can() backends.Capabilities {
 	}
 }
 
-// Open implements backends.Backend. A shell is started for the first command; one that
-// is held is gone on with.
+// Open implements backends.Backend. It adopts the shells among the held jobs. If there
+// is none, the first command starts one.
 func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, facts backends.FactHandler) (backends.Executor, error) {
 	d, err := b.driver(at.Shell)
 	if err != nil {
@@ -91,11 +82,11 @@ func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, f
 		backend: b, at: at, driver: d, facts: facts, dir: at.Dir,
 		shells: map[messages.UID]*shell{}, commands: map[messages.UID]*command{},
 	}
-	p.while, p.end = context.WithCancel(context.Background())
-	former := p.backend.takeBack(p.seat())
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	former := p.backend.takeReleased(p.owner())
 	for _, h := range slices.Concat(held, former) {
 		if _, name, ok := backends.ReadShellMeta(h.Meta); ok && name == b.Name() {
-			p.hold(h)
+			p.adoptShell(h)
 		}
 	}
 	return p, nil

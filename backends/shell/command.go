@@ -9,30 +9,30 @@ import (
 	"troupe/spill"
 )
 
-// command is one command of a place as its owner holds it. What is asked of it before
-// it runs is noted: the shell it is given to may have died a moment ago, and the next
-// is asked again.
+// command is the backends.Process of one shell command. It keeps calls made before the
+// command runs: a shell that has just died refuses it, and its successor gets them
+// again.
 type command struct {
-	place *executor
-	id    messages.UID
-	facts backends.FactHandler
-	what  *backends.Command // nil: it was adopted
-	said  chan struct{}     // closed when the place was told that the shell is another; nil: it is not
+	executor     *executor
+	id           messages.UID
+	facts        backends.FactHandler
+	what         *backends.Command // nil: the command was adopted
+	replacedSent chan struct{}     // closed after SessionReplaced was delivered; nil: the shell is not a replacement
 
-	mu    sync.Mutex
-	proc  backends.Process // nil until the engine has answered
-	asked []func(backends.Process)
-	runs  bool // or has failed: nothing more is noted
-	shell *shell
-	tries int
+	mu      sync.Mutex
+	proc    backends.Process // nil until the engine has answered
+	pending []func(backends.Process)
+	started bool // or failed: calls are no longer kept
+	shell   *shell
+	tries   int
 }
 
 // maxTries bounds how often a command is given to a shell that has just died.
 const maxTries = 3
 
-// start gives the command to the shell of the place.
+// start gives the command to the current shell.
 func (h *command) start() *messages.Error {
-	p := h.place
+	p := h.executor
 	p.mu.Lock()
 	s, begin, said, err := p.shellFor()
 	p.mu.Unlock()
@@ -40,31 +40,31 @@ func (h *command) start() *messages.Error {
 		return err
 	}
 	if begin != nil {
-		s.is(begin())
+		s.setProcess(begin())
 	}
 	h.mu.Lock()
 	h.shell, h.tries = s, h.tries+1
 	if said != nil {
-		h.said = said
+		h.replacedSent = said
 	}
 	h.mu.Unlock()
 	c := h.what
-	text := p.driver.text(*c, p.backend.options.Prefix)
-	h.is(p.backend.engine.Start(backends.Spec{
+	text := p.driver.scriptText(*c, p.backend.options.Prefix)
+	h.setProcess(p.backend.engine.Start(backends.Spec{
 		ID: c.ID, In: s.id, Script: text, SameExports: s.keepsExports(text), Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
 		Umask: -1,
-	}, h.tell))
+	}, h.receive))
 	return nil
 }
 
-// is takes the engine's answer, and asks what was noted before. A process is called
-// without the lock: it may wait for a fact that is being told.
-func (h *command) is(proc backends.Process) {
+// setProcess takes the engine's process, and repeats the calls made before. It calls
+// the process without mu: the process may wait for a fact handler.
+func (h *command) setProcess(proc backends.Process) {
 	h.mu.Lock()
 	h.proc = proc
-	asked := h.asked
-	if h.runs {
-		h.asked = nil
+	asked := h.pending
+	if h.started {
+		h.pending = nil
 	}
 	h.mu.Unlock()
 	for _, ask := range asked {
@@ -72,11 +72,11 @@ func (h *command) is(proc backends.Process) {
 	}
 }
 
-// ask asks the process, now and, as long as it does not run, of the next again.
-func (h *command) ask(what func(backends.Process)) {
+// forward calls the process now, and again after a new start, until the command runs.
+func (h *command) forward(what func(backends.Process)) {
 	h.mu.Lock()
-	if !h.runs && h.what != nil {
-		h.asked = append(h.asked, what)
+	if !h.started && h.what != nil {
+		h.pending = append(h.pending, what)
 	}
 	proc := h.proc
 	h.mu.Unlock()
@@ -85,33 +85,33 @@ func (h *command) ask(what func(backends.Process)) {
 	}
 }
 
-// tell passes on what the engine says, but for the refusal of a shell that has died:
-// then the command goes to the next.
-func (h *command) tell(fact messages.ProcessFact) {
-	if f, failed := fact.(messages.ProcessFailed); failed && h.goesOn(f) {
+// receive passes facts on. If a shell that has died refused the command, the next shell
+// gets it instead.
+func (h *command) receive(fact messages.ProcessFact) {
+	if f, failed := fact.(messages.ProcessFailed); failed && h.retryStart(f) {
 		return
 	}
-	h.note(fact)
-	if h.said != nil {
-		<-h.said
+	h.record(fact)
+	if h.replacedSent != nil {
+		<-h.replacedSent
 	}
 	h.facts(fact)
 	switch f := fact.(type) {
 	case messages.ProcessFailed, messages.ProcessLost, messages.ProcessExited:
-		h.leave(f)
+		h.remove(f)
 	}
 }
 
-// goesOn gives the command to the next shell, if that is why it was refused.
-func (h *command) goesOn(f messages.ProcessFailed) bool {
+// retryStart gives the command to the next shell, if the shell's death was the reason.
+func (h *command) retryStart(f messages.ProcessFailed) bool {
 	h.mu.Lock()
-	again := f.Err.Code == messages.SessionClosedCode && f.Err.Reason == goneReason && h.what != nil && h.tries < maxTries && !h.runs
+	again := f.Err.Code == messages.SessionClosedCode && f.Err.Reason == shellGone && h.what != nil && h.tries < maxTries && !h.started
 	proc, s := h.proc, h.shell
 	h.mu.Unlock()
 	if !again {
 		return false
 	}
-	p := h.place
+	p := h.executor
 	p.mu.Lock()
 	again = !p.closing && !p.released
 	if again && s != nil {
@@ -119,37 +119,36 @@ func (h *command) goesOn(f messages.ProcessFailed) bool {
 	}
 	p.mu.Unlock()
 	if again {
-		go h.again(proc, f)
+		go h.startAgain(proc, f)
 	}
 	return again
 }
 
-// goneReason is the reason with which an engine refuses a command for a shell that has
-// ended.
-const goneReason = "shell_gone"
+// shellGone is the engine's reason for refusing a command whose shell has ended.
+const shellGone = "shell_gone"
 
-// again is the next try. The engine forgets the one before.
-func (h *command) again(proc backends.Process, f messages.ProcessFailed) {
+// startAgain settles the failed attempt and starts the next.
+func (h *command) startAgain(proc backends.Process, f messages.ProcessFailed) {
 	if proc == nil {
-		h.mu.Lock() // the engine told it before it answered
+		h.mu.Lock() // the fact came before Start returned
 		proc = h.proc
 		h.mu.Unlock()
 	}
 	if proc != nil {
 		proc.Settle(f.Seq)
 	}
-	h.place.awaitSnapshot()
+	h.executor.awaitSnapshot()
 	if err := h.start(); err != nil {
 		f.Err = *err
-		h.note(f)
+		h.record(f)
 		h.facts(f)
-		h.leave(f)
+		h.remove(f)
 	}
 }
 
-// note takes what the place has to know of a fact.
-func (h *command) note(fact messages.ProcessFact) {
-	p := h.place
+// record updates the executor from a fact.
+func (h *command) record(fact messages.ProcessFact) {
+	p := h.executor
 	switch f := fact.(type) {
 	case messages.ProcessStarted:
 		p.mu.Lock()
@@ -163,7 +162,7 @@ func (h *command) note(fact messages.ProcessFact) {
 		}
 		for _, flag := range f.Flags {
 			if flag == messages.FlagSessionEnded && h.shell != nil {
-				h.shell.die() // the shell's own end is told in a moment
+				h.shell.die() // the fact of the shell's own end follows
 			}
 		}
 		p.mu.Unlock()
@@ -171,13 +170,13 @@ func (h *command) note(fact messages.ProcessFact) {
 		return
 	}
 	h.mu.Lock()
-	h.runs, h.asked = true, nil
+	h.started, h.pending = true, nil
 	h.mu.Unlock()
 }
 
-// leave takes the command out of the place: it has its result.
-func (h *command) leave(fact messages.ProcessFact) {
-	p := h.place
+// remove deletes the command from the executor: it has its result.
+func (h *command) remove(fact messages.ProcessFact) {
+	p := h.executor
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.commands[h.id] != h {
@@ -202,20 +201,20 @@ func (h *command) Output(s messages.Stream) (spill.Log, error) {
 }
 
 // Do implements backends.Process.
-func (h *command) Do(c backends.Control) { h.ask(func(p backends.Process) { p.Do(c) }) }
+func (h *command) Do(c backends.Control) { h.forward(func(p backends.Process) { p.Do(c) }) }
 
 // Stop implements backends.Process.
 func (h *command) Stop(c messages.Cause, grace time.Duration) {
-	h.ask(func(p backends.Process) { p.Stop(c, grace) })
+	h.forward(func(p backends.Process) { p.Stop(c, grace) })
 }
 
 // NotifyGrowth implements backends.Process.
 func (h *command) NotifyGrowth(s messages.Stream, from int64) {
-	h.ask(func(p backends.Process) { p.NotifyGrowth(s, from) })
+	h.forward(func(p backends.Process) { p.NotifyGrowth(s, from) })
 }
 
 // SaveMeta implements backends.Process.
-func (h *command) SaveMeta(meta []byte) { h.ask(func(p backends.Process) { p.SaveMeta(meta) }) }
+func (h *command) SaveMeta(meta []byte) { h.forward(func(p backends.Process) { p.SaveMeta(meta) }) }
 
 // Settle implements backends.Process.
 func (h *command) Settle(seq uint64) {
@@ -229,29 +228,29 @@ func (h *command) Settle(seq uint64) {
 
 // Release implements backends.Process.
 func (h *command) Release() {
-	h.ask(func(p backends.Process) { p.Release() })
-	h.leave(nil)
+	h.forward(func(p backends.Process) { p.Release() })
+	h.remove(nil)
 }
 
-// stillborn is a command of which the engine never heard.
-func stillborn(facts backends.FactHandler, err messages.Error) backends.Process {
+// startFailed reports a command that did not reach the engine.
+func startFailed(facts backends.FactHandler, err messages.Error) backends.Process {
 	go facts(failed(err))
 	return unstartedProcess{}
 }
 
-// failed is the fact about it.
+// failed builds the fact of a command that could not start.
 func failed(err messages.Error) messages.ProcessFailed {
 	return messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()}
 }
 
-// cannotRun is what a shell answers that cannot execute a command.
+// cannotRun is a shell's exit status for a command that it cannot execute.
 const cannotRun = 126
 
-// unstartedProcess is the process of a command that was never started.
+// unstartedProcess is the backends.Process of a command that was never started.
 type unstartedProcess struct{}
 
 func (unstartedProcess) Output(messages.Stream) (spill.Log, error) {
-	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started: it has no output"}
+	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job has no output: it never started"}
 }
 func (unstartedProcess) Do(backends.Control)                 {}
 func (unstartedProcess) Stop(messages.Cause, time.Duration)  {}

@@ -23,8 +23,8 @@ func TestAShellWithoutItsDriverEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			in := strings.NewReplacer("@DIR@", filepath.Join(t.TempDir(), "gone"))
-			c := exec.CommandContext(ctx, d.words[0])
-			for _, word := range d.words[1:] {
+			c := exec.CommandContext(ctx, d.argv[0])
+			for _, word := range d.argv[1:] {
 				c.Args = append(c.Args, in.Replace(word))
 			}
 			for _, v := range d.env {

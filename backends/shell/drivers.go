@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// The drivers: what a shell runs so that it takes commands from the engine.
+// The drivers are scripts by which a shell takes commands from the engine.
 //
 //go:embed drivers/bash.sh
 var bashDriver string
@@ -32,29 +32,29 @@ var fishDriver string
 //go:embed drivers/pwsh.ps1
 var pwshDriver string
 
-// DefaultShell is that of places which name none.
+// DefaultShell is the shell of sessions that name none.
 const DefaultShell = "bash"
 
-// driver is how a kind of shell is made to live.
+// driver describes how to run a kind of shell as a live shell.
 type driver struct {
-	words  []string // the program and what it is started with
-	name   string   // of the file of the driver; "": driverFile
-	env    []string // beside the environment of the place
+	argv   []string // the program and its arguments
+	name   string   // of the driver's file; "": driverFile
+	env    []string // added to the session's environment
 	script string
 	quote  func(string) string
 	cdWord string
-	or     string // does what follows if what is before fails
+	or     string // runs what follows if the command before it fails
 	export func(name, quoted string) string
 }
 
-// The name of the file of the driver, which is started with it or told of it.
+// driverFile is the name of the driver's file in the shell's directory.
 const driverFile = "driver"
 
-// sourced runs the driver.
+// sourced is the command that runs the driver.
 const sourced = ". '@DIR@/" + driverFile + "'"
 
-// An interrupt that comes beside the text of a command ends what is sourced. Then it is
-// sourced again, and goes on, as long as it is there: a zsh does not end where it is not.
+// An interrupt between commands ends the sourced driver, and the loop sources it again. zsh
+// does not exit when the file is missing, so its loop checks for the file.
 const (
 	sourcedAgain    = "while :; do " + sourced + "; done"
 	sourcedAgainZsh = "while [[ -f '@DIR@/" + driverFile + "' ]]; do { " + sourced + " } always { __troupe_g=1 TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0 }; done"
@@ -66,26 +66,26 @@ func exportPwsh(name, quoted string) string { return "$env:" + name + " = " + qu
 
 func exportFish(name, quoted string) string { return "set -gx " + name + " " + quoted + "; " }
 
-// drivers are the shells that can live, by name.
+// drivers returns the supported shells by name.
 func drivers() map[string]*driver {
 	posix := func(name string) *driver {
 		return &driver{
-			words: []string{name, "-c", sourcedAgain, name}, script: posixDriver, quote: quotePOSIX, cdWord: "command cd", or: "|| ", export: exportPOSIX,
+			argv: []string{name, "-c", sourcedAgain, name}, script: posixDriver, quote: quotePOSIX, cdWord: "command cd", or: "|| ", export: exportPOSIX,
 		}
 	}
 	return map[string]*driver{
 		"bash": {
-			words: []string{"bash", "--norc", "--noprofile", "+H", "+o", "history", "-i"}, env: []string{"PROMPT_COMMAND=" + sourced},
+			argv: []string{"bash", "--norc", "--noprofile", "+H", "+o", "history", "-i"}, env: []string{"PROMPT_COMMAND=" + sourced},
 			script: bashDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
 		},
 		"zsh": {
-			words: []string{"zsh", "-f", "-c", sourcedAgainZsh, "zsh"}, script: zshDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
+			argv: []string{"zsh", "-f", "-c", sourcedAgainZsh, "zsh"}, script: zshDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
 		},
 		"fish": {
-			words: []string{"fish", "--no-config", "-c", "source '@DIR@/" + driverFile + "'"}, script: fishDriver, quote: quoteFish, cdWord: "builtin cd", or: "; or ", export: exportFish,
+			argv: []string{"fish", "--no-config", "-c", "source '@DIR@/" + driverFile + "'"}, script: fishDriver, quote: quoteFish, cdWord: "builtin cd", or: "; or ", export: exportFish,
 		},
 		"pwsh": {
-			words: []string{"pwsh", "-NoLogo", "-NoProfile", "-NonInteractive", "-File", "@DIR@/" + driverFile + ".ps1"}, name: driverFile + ".ps1",
+			argv: []string{"pwsh", "-NoLogo", "-NoProfile", "-NonInteractive", "-File", "@DIR@/" + driverFile + ".ps1"}, name: driverFile + ".ps1",
 			script: pwshDriver, quote: quotePwsh, cdWord: "Set-Location -ErrorAction Stop -LiteralPath", or: "; ", export: exportPwsh,
 		},
 		"dash": posix("dash"),
@@ -93,7 +93,7 @@ func drivers() map[string]*driver {
 	}
 }
 
-// driverOf finds the driver of a shell: by its name, or that of the file of a path.
+// driverOf finds the driver of a shell by its name, or by the base name of a path.
 func driverOf(shell string) (*driver, *messages.Error) {
 	shell = cmp.Or(shell, DefaultShell)
 	all := drivers()
@@ -104,51 +104,51 @@ func driverOf(shell string) (*driver, *messages.Error) {
 		return d, nil
 	}
 	return nil, &messages.Error{
-		Code: messages.InvalidParams, Reason: "invalid_shell", Message: fmt.Sprintf("%q is no shell that can live", shell),
+		Code: messages.InvalidParams, Reason: "invalid_shell", Message: fmt.Sprintf("unsupported live shell %q", shell),
 		Hint: "use one of " + strings.Join(slices.Sorted(maps.Keys(all)), ", ") + ", or the absolute path of one",
 	}
 }
 
-// program is what is looked for: the name, or the path that was given.
+// program returns the name or path to look up.
 func (d *driver) program(shell string) string {
 	if filepath.IsAbs(shell) {
 		return shell
 	}
-	return d.words[0]
+	return d.argv[0]
 }
 
-// files are those that the shell finds in its directory. What it keeps for its successor
-// is there from the start, so that no umask of a command can make it unreadable.
+// files returns the files of the shell's directory. The files of saved exports exist
+// from the start, so that the umask of a command cannot make them unreadable.
 func (d *driver) files() map[string]string {
 	return map[string]string{cmp.Or(d.name, driverFile): d.script, "kept0": "", "kept1": ""}
 }
 
 func (d *driver) quoteCd(dir string) string {
-	if d.name != "" { // a PowerShell
+	if d.name != "" { // PowerShell
 		return d.cdWord + " " + d.quote(dir)
 	}
 	return d.cdWord + " -- " + d.quote(dir)
 }
 
-// cd goes to a directory, or ends the command as the shell says it.
+// cd changes the directory, or ends the command with the shell's own message.
 func (d *driver) cd(dir string) string {
-	if d.name != "" { // its errors end the text
+	if d.name != "" { // PowerShell's errors end the text
 		return d.quoteCd(dir) + d.or
 	}
 	return d.quoteCd(dir) + " " + d.or + "return; "
 }
 
-// lookupKey is a program, and the PATH it is looked for in.
+// lookupKey is a program and the PATH that it is searched in.
 type lookupKey struct{ program, path string }
 
-// maxFound bounds what is kept of what was found.
+// maxFound bounds the cache of found shells.
 const maxFound = 256
 
-// usual is where a shell is looked for that is in no directory of the PATH.
-const usual = "/bin:/usr/bin:/usr/local/bin:/opt/homebrew/bin"
+// fallbackPath holds the directories searched after the PATH.
+const fallbackPath = "/bin:/usr/bin:/usr/local/bin:/opt/homebrew/bin"
 
-// look finds the file of a shell.
-func (b *Backend) look(program string, env []string) (string, *messages.Error) {
+// findProgram returns the file of a shell.
+func (b *Backend) findProgram(program string, env []string) (string, *messages.Error) {
 	w := lookupKey{program: program}
 	for _, kv := range env {
 		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
@@ -183,7 +183,7 @@ func search(w lookupKey) string {
 		}
 		return ""
 	}
-	for _, dir := range filepath.SplitList(w.path + ":" + usual) {
+	for _, dir := range filepath.SplitList(w.path + ":" + fallbackPath) {
 		if file := filepath.Join(dir, w.program); filepath.IsAbs(dir) && executable(file) {
 			return file
 		}

@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// executor is where the commands of one session run: in one shell after another.
+// executor runs the commands of one session, in one shell after another.
 type executor struct {
 	backend *Backend
 	at      backends.ExecutorSpec
@@ -23,25 +23,24 @@ type executor struct {
 	facts   backends.FactHandler
 
 	mu        sync.Mutex
-	dir       string                    // where the shell is, as far as it is known
-	shells    map[messages.UID]*shell   // of which something is left
-	current   *shell                    // takes commands; nil: the next one makes it
-	former    *shell                    // the one before that, if it died
-	hadShell  bool                      // there was one that took a command
-	commands  map[messages.UID]*command // that have no result yet
+	dir       string                    // last known directory of the shell
+	shells    map[messages.UID]*shell   // shells that are not settled
+	current   *shell                    // the shell that takes commands; nil: the next command starts one
+	former    *shell                    // the shell before current, if it died
+	hadShell  bool                      // a command has started in a shell
+	commands  map[messages.UID]*command // commands without a result
 	closing   bool
-	survivors []messages.Survivor // of what was ended by Close
-	released  bool                // closed or released: nothing more is said
-	snapshot  string              // the file that the next shell takes up; "": none
+	survivors []messages.Survivor // of trees stopped by Close
+	released  bool                // closed or released: no more facts are sent
+	snapshot  string              // file that the next shell sources; "": none
 
-	while    context.Context // what is waited for for the place
-	end      context.CancelFunc
-	starting sync.Mutex // whoever holds it gives a command to the engine that was waited for
+	ctx      context.Context // ends with Close or Release; bounds the wait for a snapshot
+	cancel   context.CancelFunc
+	starting sync.Mutex // held while a command that may wait for a snapshot is given to the engine
 }
 
-// Check implements backends.Shell. The directory of a command is for the shell to enter:
-// one for a directory that is not there fails as it would if it were typed. That of the
-// first shell must be there.
+// Check implements backends.Executor. Only the first shell's directory must exist:
+// later the shell itself enters directories and reports a missing one.
 func (p *executor) Check(c backends.Command) *messages.Error {
 	if err := p.checkWords(c); err != nil {
 		return err
@@ -52,15 +51,15 @@ func (p *executor) Check(c backends.Command) *messages.Error {
 	if has {
 		return nil
 	}
-	_, err := p.backend.look(p.driver.program(p.at.Shell), p.at.Env)
+	_, err := p.backend.findProgram(p.driver.program(p.at.Shell), p.at.Env)
 	if err == nil && !lived {
 		err = checkDir(p.at.Dir)
 	}
 	return err
 }
 
-// checkDir says why no shell can begin in a directory. What cannot be looked at
-// is for the engine to enter.
+// checkDir reports a directory in which no shell can start. The engine reports
+// a directory that cannot be inspected.
 func checkDir(dir string) *messages.Error {
 	info, err := os.Stat(dir)
 	switch {
@@ -72,7 +71,7 @@ func checkDir(dir string) *messages.Error {
 	return nil
 }
 
-// checkWords looks at what can be told without looking anywhere.
+// checkWords makes the checks that need no system call.
 func (p *executor) checkWords(c backends.Command) *messages.Error {
 	unsupported := func(reason, text, hint string) *messages.Error {
 		return &messages.Error{Code: messages.Unsupported, Reason: reason, Message: text, Hint: hint}
@@ -87,21 +86,21 @@ func (p *executor) checkWords(c backends.Command) *messages.Error {
 	case c.Detach:
 		return unsupported("detach", "a command in a live shell cannot be detached", "run it in a session on pipes")
 	case c.OnExit == messages.KeepChildren:
-		return unsupported("on_exit", "what a command leaves behind belongs to the live shell, and ends with it", "run it in a session on pipes, or start it with setsid in another")
+		return unsupported("on_exit", "the live shell owns what a command leaves running, and stops it at its own end", "run it in a session on pipes, or start it with setsid in another")
 	case c.Stdio.Stdin == messages.StdinHost:
 		return unsupported("stdin", "a command in a live shell cannot read the standard input of its host", "give it a pipe")
 	case c.Dir != "" && !filepath.IsAbs(c.Dir):
 		return messages.Invalid("cwd", "the working directory "+c.Dir+" is not absolute")
 	case c.Shell != "" && p.shell() != c.Shell:
 		return &messages.Error{
-			Code: messages.Conflict, Reason: "shell", Message: "the session is a " + p.shell() + ", and the command is for " + c.Shell,
+			Code: messages.Conflict, Reason: "shell", Message: "the session runs " + p.shell() + ", the command is for " + c.Shell,
 			Hint: "open another session for it",
 		}
 	}
 	return nil
 }
 
-// Runnable implements backends.Shell.
+// Runnable implements backends.Executor.
 func (p *executor) Runnable(c backends.Command) bool {
 	return p.checkWords(c) == nil && p.hasShell()
 }
@@ -112,26 +111,26 @@ func (p *executor) hasShell() bool {
 	return p.current != nil
 }
 
-// Start implements backends.Shell.
+// Start implements backends.Executor.
 func (p *executor) Start(c backends.Command, facts backends.FactHandler) backends.Process {
 	p.mu.Lock()
 	if p.closing || p.released {
 		p.mu.Unlock()
-		return stillborn(facts, *closedError())
+		return startFailed(facts, *closedError())
 	}
-	h := &command{place: p, id: c.ID, facts: facts, what: &c}
+	h := &command{executor: p, id: c.ID, facts: facts, what: &c}
 	p.commands[c.ID] = h
 	wait := p.wantsSnapshot()
 	p.mu.Unlock()
 	if wait {
-		go h.begin()
+		go h.startAfterSnapshot()
 		return h
 	}
 	p.starting.Lock()
 	defer p.starting.Unlock()
 	if err := h.start(); err != nil {
-		h.leave(nil)
-		return stillborn(facts, *err)
+		h.remove(nil)
+		return startFailed(facts, *err)
 	}
 	return h
 }
@@ -140,25 +139,26 @@ func closedError() *messages.Error {
 	return &messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"}
 }
 
-// shell is the shell of the place, by its name or path.
+// shell returns the name or path of the session's shell.
 func (p *executor) shell() string { return cmp.Or(p.at.Shell, DefaultShell) }
 
-// Adopt implements backends.Shell.
+// Adopt implements backends.Executor.
 func (p *executor) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
-	h := &command{place: p, id: id, facts: facts}
+	h := &command{executor: p, id: id, facts: facts}
 	p.mu.Lock()
 	p.commands[id] = h
 	p.mu.Unlock()
-	proc, err := p.backend.engine.Adopt(id, h.tell)
+	proc, err := p.backend.engine.Adopt(id, h.receive)
 	if err != nil {
-		h.leave(nil)
+		h.remove(nil)
 		return nil, err
 	}
-	h.is(proc)
+	h.setProcess(proc)
 	return h, nil
 }
 
-// Yield implements backends.Shell. What the job left in the shell stays there.
+// Yield implements backends.Executor. Processes that the job left in the shell stay
+// there.
 func (p *executor) Yield(id messages.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,14 +166,14 @@ func (p *executor) Yield(id messages.UID) {
 	p.finish()
 }
 
-// Release implements backends.Shell.
+// Release implements backends.Executor.
 func (p *executor) Release() {
 	p.mu.Lock()
 	if !p.released {
-		p.leaveBehind()
+		p.keepReleased()
 	}
 	p.released = true
-	p.end()
+	p.cancel()
 	var procs []backends.Process
 	for _, s := range p.shells {
 		if s.proc != nil {
@@ -186,8 +186,8 @@ func (p *executor) Release() {
 	}
 }
 
-// Close implements backends.Shell: the shells are ended, and with them what their
-// commands run and left behind.
+// Close implements backends.Executor. It stops the shells, and with them all that their
+// commands started.
 func (p *executor) Close(grace time.Duration) {
 	p.mu.Lock()
 	if p.closing || p.released {
@@ -195,7 +195,7 @@ func (p *executor) Close(grace time.Duration) {
 		return
 	}
 	p.closing, p.former = true, nil
-	p.end()
+	p.cancel()
 	var procs []backends.Process
 	for _, s := range p.shells {
 		if s.proc != nil {
@@ -210,7 +210,8 @@ func (p *executor) Close(grace time.Duration) {
 	p.settleShells()
 }
 
-// finish says ShellClosed, once, when nothing is left to wait for. Called with mu.
+// finish sends ShellClosed once, after the last command and shell have ended. The
+// caller holds mu.
 func (p *executor) finish() {
 	if !p.closing || p.released || len(p.commands) > 0 {
 		return

@@ -3,19 +3,19 @@ package shell
 import (
 	"strings"
 
-	words "troupe/internal/shelltext"
+	"troupe/internal/shelltext"
 )
 
-// A shell keeps what it exports for its successor, behind each command: that is nearly
-// half of what a short one costs a bash. It need not where a command cannot change it.
+// A shell saves its exports for its successor after each command. In bash that is nearly
+// half the cost of a short command, so it is skipped if a command cannot change them.
 
-// beginsPlain reports whether the next shell of the place knows nothing but what every
-// bash knows. Called with mu.
+// beginsPlain reports whether the next shell starts with nothing beyond bash's own
+// state. The caller holds mu.
 func (p *executor) beginsPlain() bool {
-	if p.driver.words[0] != "bash" || p.snapshot != "" {
+	if p.driver.argv[0] != "bash" || p.snapshot != "" {
 		return false
 	}
-	for _, kv := range p.environ() { // in POSIX mode it reads the file that ENV names
+	for _, kv := range p.environ() { // in POSIX mode bash reads the file in ENV
 		for _, from := range []string{"BASH_FUNC_", "BASHOPTS=", "SHELLOPTS=", "PS4=", "POSIXLY_CORRECT="} {
 			if strings.HasPrefix(kv, from) {
 				return false
@@ -25,20 +25,20 @@ func (p *executor) beginsPlain() bool {
 	return true
 }
 
-// keepsExports reports whether a text surely leaves what the shell exports as it is, and
-// notes if nothing can be told of those that come behind it.
+// keepsExports reports whether a text certainly leaves the exports unchanged. After a
+// text that may define anything, the shell is plain no longer.
 func (s *shell) keepsExports(text string) bool {
-	s.place.mu.Lock()
+	s.executor.mu.Lock()
 	plain := s.plain
-	s.place.mu.Unlock()
+	s.executor.mu.Unlock()
 	if !plain {
 		return false
 	}
-	change := words.StateChanges(text)
-	if change == words.Anything {
-		s.place.mu.Lock()
+	change := shelltext.StateChanges(text)
+	if change == shelltext.Anything {
+		s.executor.mu.Lock()
 		s.plain = false
-		s.place.mu.Unlock()
+		s.executor.mu.Unlock()
 	}
-	return change == words.NoChange
+	return change == shelltext.NoChange
 }

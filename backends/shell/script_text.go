@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"troupe/backends"
-	words "troupe/internal/shelltext"
+	"troupe/internal/shelltext"
 )
 
-// text is what the shell is to run: what the command wants before, then its text, all of
-// it from the first line on, so that the numbers of lines in messages are true. The
-// directory is entered also where the shell is there already: it may have been made anew
-// under its name, or the shell may be wrong.
-func (d *driver) text(c backends.Command, prefix string) string {
+// scriptText builds the text that the shell runs. Directory and exports stand on the
+// first line of the command's text, so that line numbers in messages are right. The
+// directory is entered even if the shell is there: it may have been replaced under its
+// name.
+func (d *driver) scriptText(c backends.Command, prefix string) string {
 	var b strings.Builder
 	if c.Dir != "" {
 		b.WriteString(d.cd(c.Dir))
@@ -23,11 +23,11 @@ func (d *driver) text(c backends.Command, prefix string) string {
 		}
 	}
 	if len(c.Argv) == 0 {
-		b.WriteString(words.Prefixed(prefix, c.Text))
+		b.WriteString(shelltext.Prefixed(prefix, c.Text))
 		return b.String()
 	}
 	if d.name != "" {
-		b.WriteString("& ") // a word in quotes is a text else
+		b.WriteString("& ") // without it PowerShell prints a quoted word
 	}
 	for i, word := range c.Argv {
 		if i > 0 {
@@ -38,7 +38,7 @@ func (d *driver) text(c backends.Command, prefix string) string {
 	return b.String()
 }
 
-// isName reports whether a variable can have the name.
+// isName reports whether name is a valid variable name.
 func isName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -49,18 +49,18 @@ func isName(name string) bool {
 	return name != ""
 }
 
-// quotePOSIX makes one word of any text.
+// quotePOSIX quotes s as one word.
 func quotePOSIX(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// quoteFish does so for fish, where a backslash within quotes means something.
+// quoteFish quotes s as one word of fish, where a backslash escapes within quotes.
 func quoteFish(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// quotePwsh does so for PowerShell.
+// quotePwsh quotes s as one word of PowerShell.
 func quotePwsh(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// enter is a text that goes to the first of some directories that is there.
+// enter returns a script that enters the first of dirs that exists, or the root.
 func (d *driver) enter(dirs ...string) string {
 	var b strings.Builder
 	if d.name != "" {

@@ -25,7 +25,7 @@ func TestTextOfACommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.text(c.command, ""); got != c.want {
+		if got := d.scriptText(c.command, ""); got != c.want {
 			t.Errorf("%s: %q, want %q", c.shell, got, c.want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestPowerShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if words := strings.Join(d.words, " "); words != "pwsh -NoLogo -NoProfile -NonInteractive -File @DIR@/driver.ps1" {
+	if words := strings.Join(d.argv, " "); words != "pwsh -NoLogo -NoProfile -NonInteractive -File @DIR@/driver.ps1" {
 		t.Errorf("it is started with %q", words)
 	}
 	text := d.files()["driver.ps1"]
@@ -52,9 +52,9 @@ func TestPowerShell(t *testing.T) {
 }
 
 func TestIDsAreULIDsInOrder(t *testing.T) {
-	last := newID()
+	last := newULID()
 	for range 100 {
-		id := newID()
+		id := newULID()
 		if len(id) != 26 || id[0] > '7' || strings.Trim(string(id), "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" || id[:10] < last[:10] {
 			t.Fatalf("%s after %s", id, last)
 		}

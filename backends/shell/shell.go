@@ -9,32 +9,32 @@ import (
 	"troupe/spill"
 )
 
-// shell is a live shell of a place: a job of the engine. Guarded by the lock of the
-// place.
+// shell is one live shell of an executor: a job of the engine. The executor's mu guards
+// it.
 type shell struct {
-	place *executor
-	id    messages.UID
-	proc  backends.Process // nil until the engine has answered
+	executor *executor
+	id       messages.UID
+	proc     backends.Process // nil until the engine has answered
 
-	dead   bool // its process has ended, or never began
-	ended  bool // and nothing of it is left
-	closed bool // nor of its output
-	last   uint64
+	dead   bool   // the process has ended or never started
+	ended  bool   // the process tree has ended
+	closed bool   // its output has ended
+	last   uint64 // number of the last fact
 
-	// plain says that it knows no function, alias or trap of its user and runs with no
-	// option that changes what words mean: what its commands change can be told.
+	// plain: the shell has no functions, aliases, traps or options of its user, so the text
+	// of a command shows what it changes.
 	plain bool
 }
 
-// ownLog bounds what a shell prints beside its commands: what it says when it starts,
-// and between them.
+// ownLog bounds, in bytes, what a shell prints while no command runs.
 const ownLog = 4 << 20
 
-// Lost is what the successor of a shell that died lacks.
-const Lost = "its functions, aliases, options and the variables that were not exported are gone, and it knows nothing of the jobs in its background"
+// Lost names the state that the successor of a dead shell lacks.
+const Lost = "its functions, aliases, options and the variables that were not exported are gone, and its background jobs are not known to the new shell"
 
-// shellFor gives the shell for a command: the one that lives, or a new one. said is
-// closed when the place was told of that; nil: there is nothing to tell. Called with mu.
+// shellFor returns the current shell, or a new one and begin, which starts it. If the
+// new shell replaces another, said closes after SessionReplaced was delivered. The
+// caller holds mu.
 func (p *executor) shellFor() (s *shell, begin func() backends.Process, said chan struct{}, err *messages.Error) {
 	if p.current != nil {
 		return p.current, nil, nil, nil
@@ -43,7 +43,7 @@ func (p *executor) shellFor() (s *shell, begin func() backends.Process, said cha
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s = &shell{place: p, id: spec.ID, plain: p.beginsPlain()}
+	s = &shell{executor: p, id: spec.ID, plain: p.beginsPlain()}
 	p.shells[s.id], p.current = s, s
 	if p.hadShell {
 		said = make(chan struct{})
@@ -53,19 +53,19 @@ func (p *executor) shellFor() (s *shell, begin func() backends.Process, said cha
 			p.facts(replaced)
 		}()
 	}
-	return s, func() backends.Process { return p.backend.engine.Start(spec, s.tell) }, said, nil
+	return s, func() backends.Process { return p.backend.engine.Start(spec, s.receive) }, said, nil
 }
 
-// spec is how the engine is to start a shell. Called with mu.
+// spec builds the engine's spec of a new shell. The caller holds mu.
 func (p *executor) spec() (backends.Spec, *messages.Error) {
 	d := p.driver
-	program, err := p.backend.look(d.program(p.at.Shell), p.at.Env)
+	program, err := p.backend.findProgram(d.program(p.at.Shell), p.at.Env)
 	if err != nil {
 		return backends.Spec{}, err
 	}
 	live := &backends.LiveShell{Files: maps.Clone(d.files()), Within: p.backend.options.Within, Syncs: p.backend.onTerminals()}
-	dir, start := p.at.Dir, p.takesUp()
-	if p.hadShell { // where it was may be gone
+	dir, start := p.at.Dir, p.snapshotText()
+	if p.hadShell { // the last directory may have been removed
 		start += d.enter(p.dir, p.at.Dir)
 		dir = "/"
 	}
@@ -76,18 +76,18 @@ func (p *executor) spec() (backends.Spec, *messages.Error) {
 		live.From = p.former.id
 	}
 	return backends.Spec{
-		ID: newID(), Argv: append([]string{d.words[0]}, d.words[1:]...), Program: program, Env: slices.Concat(p.environ(), d.env), Dir: dir, Umask: p.at.Umask,
+		ID: newULID(), Argv: append([]string{d.argv[0]}, d.argv[1:]...), Program: program, Env: slices.Concat(p.environ(), d.env), Dir: dir, Umask: p.at.Umask,
 		Stdio: backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams, Terminal: p.size()}, OnExit: messages.AdoptChildren,
 		Log:  spill.Plan{Group: string(p.at.Session), Quota: ownLog},
 		Live: live, Meta: backends.ShellMeta(p.at, p.backend.Name()),
 	}, nil
 }
 
-// hold goes on with a shell that the engine has.
-func (p *executor) hold(h backends.InventoryJob) {
-	s := &shell{place: p, id: h.ID, dead: !h.Live}
+// adoptShell adopts a shell that the engine already runs.
+func (p *executor) adoptShell(h backends.InventoryJob) {
+	s := &shell{executor: p, id: h.ID, dead: !h.Live}
 	p.mu.Lock()
-	if p.shells[s.id] != nil { // the engine has it, and a former place had
+	if p.shells[s.id] != nil { // in both the inventory and the released list
 		p.mu.Unlock()
 		return
 	}
@@ -101,43 +101,44 @@ func (p *executor) hold(h backends.InventoryJob) {
 		p.current = s
 	}
 	p.mu.Unlock()
-	proc, err := p.backend.engine.Adopt(h.ID, s.tell)
-	if err != nil { // nothing of it is left
+	proc, err := p.backend.engine.Adopt(h.ID, s.receive)
+	if err != nil { // the engine no longer has it
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		s.die()
 		delete(p.shells, s.id)
 		return
 	}
-	s.is(proc)
+	s.setProcess(proc)
 }
 
-// is takes the engine's answer.
-func (s *shell) is(proc backends.Process) {
-	s.place.mu.Lock()
+// setProcess takes the engine's process, and stops or releases it if the executor has
+// ended.
+func (s *shell) setProcess(proc backends.Process) {
+	s.executor.mu.Lock()
 	s.proc = proc
-	late, silent := s.place.closing, s.place.released
-	s.place.mu.Unlock()
+	late, silent := s.executor.closing, s.executor.released
+	s.executor.mu.Unlock()
 	switch {
 	case silent && !late:
 		proc.Release()
 	case late:
 		proc.Stop(messages.Cause{By: messages.ByScope, Reason: "its session was closed"}, 0)
 	}
-	s.place.settleShells()
+	s.executor.settleShells()
 }
 
-// tell takes what the engine says of the shell.
-func (s *shell) tell(fact messages.ProcessFact) {
-	p := s.place
+// receive handles a fact about the shell.
+func (s *shell) receive(fact messages.ProcessFact) {
+	p := s.executor
 	p.mu.Lock()
 	switch f := fact.(type) {
 	case messages.ProcessStarted:
 		if p.former != nil && p.former != s && p.former.id < s.id {
-			p.former = nil // what it kept is this one's now
+			p.former = nil // this shell has taken over its exports
 		}
 	case messages.ProcessFailed:
-		s.over(f.Seq, nil)
+		s.endAll(f.Seq, nil)
 	case messages.MainExited:
 		s.die()
 	case messages.ProcessExited:
@@ -147,10 +148,10 @@ func (s *shell) tell(fact messages.ProcessFact) {
 			p.dir = f.Dir
 		}
 		if f.Last > 0 {
-			s.over(f.Last, f.Survivors)
+			s.endAll(f.Last, f.Survivors)
 		}
 	case messages.ProcessLost:
-		s.over(f.Seq, f.Survivors)
+		s.endAll(f.Seq, f.Survivors)
 	case messages.OutputClosed:
 		s.closed, s.last = true, max(s.last, f.Seq)
 	case messages.TreeEnded:
@@ -160,37 +161,38 @@ func (s *shell) tell(fact messages.ProcessFact) {
 	p.settleShells()
 }
 
-// die notes that the shell takes no more commands. Called with mu of the place.
+// die records that the shell takes no more commands. The caller holds the executor's
+// mu.
 func (s *shell) die() {
 	s.dead = true
-	if s.place.current == s {
-		s.place.current = nil
-		s.place.former = s
+	if s.executor.current == s {
+		s.executor.current = nil
+		s.executor.former = s
 	}
 }
 
-// over is the last word about a shell. Called with mu of the place.
-func (s *shell) over(seq uint64, survivors []messages.Survivor) {
+// endAll records the last fact of a shell. The caller holds the executor's mu.
+func (s *shell) endAll(seq uint64, survivors []messages.Survivor) {
 	s.die()
 	s.closed = true
 	s.end(seq, survivors)
 }
 
-// end notes that nothing of the shell is left. Called with mu of the place.
+// end records that the process tree has ended. The caller holds the executor's mu.
 func (s *shell) end(seq uint64, survivors []messages.Survivor) {
 	s.last = max(s.last, seq)
 	if s.ended {
 		return
 	}
 	s.ended = true
-	if s.place.closing {
-		s.place.survivors = append(s.place.survivors, survivors...)
+	if s.executor.closing {
+		s.executor.survivors = append(s.executor.survivors, survivors...)
 	}
-	s.place.finish()
+	s.executor.finish()
 }
 
-// settleShells lets the engine forget shells that are over, but for the last, whose
-// successor takes over what it kept.
+// settleShells settles shells that have ended, except the former one: its successor
+// still takes over its exports.
 func (p *executor) settleShells() {
 	type due struct {
 		proc backends.Process
@@ -206,7 +208,7 @@ func (p *executor) settleShells() {
 	}
 	p.mu.Unlock()
 	if len(list) > 0 {
-		go func() { // a listener does not call back
+		go func() { // a fact handler must not call the engine
 			for _, d := range list {
 				d.proc.Settle(d.seq)
 			}

@@ -5,17 +5,17 @@ import (
 	"troupe/messages"
 )
 
-// shellOwner is whose a live shell is.
+// shellOwner identifies the session of a live shell.
 type shellOwner struct {
 	scope   messages.ScopePath
 	session messages.SessionID
 }
 
-func (p *executor) seat() shellOwner { return shellOwner{p.at.Scope, p.at.Session} }
+func (p *executor) owner() shellOwner { return shellOwner{p.at.Scope, p.at.Session} }
 
-// leaveBehind remembers the shells of a place that is let go of: it will be opened
-// again, with what it holds. Called with mu.
-func (p *executor) leaveBehind() {
+// keepReleased stores the shells of a released executor for its successor. The caller
+// holds mu.
+func (p *executor) keepReleased() {
 	var held []backends.InventoryJob
 	for id, s := range p.shells {
 		held = append(held, backends.InventoryJob{ID: id, Meta: backends.ShellMeta(p.at, p.backend.Name()), Live: !s.dead})
@@ -23,12 +23,12 @@ func (p *executor) leaveBehind() {
 	p.backend.mu.Lock()
 	defer p.backend.mu.Unlock()
 	if len(held) > 0 {
-		p.backend.released[p.seat()] = held
+		p.backend.released[p.owner()] = held
 	}
 }
 
-// takeBack gives what a former place of the same session has left behind, once.
-func (b *Backend) takeBack(at shellOwner) []backends.InventoryJob {
+// takeReleased returns the shells that a former executor of the session left, once.
+func (b *Backend) takeReleased(at shellOwner) []backends.InventoryJob {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held := b.released[at]

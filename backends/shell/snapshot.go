@@ -3,36 +3,35 @@ package shell
 import (
 	"context"
 
-	words "troupe/internal/shelltext"
+	"troupe/internal/shelltext"
 	"troupe/messages"
 )
 
-// Snapshots make files of what users have set up for their shells, as package snapshot
-// does.
+// Snapshots makes files of users' shell setup; package snapshot implements it.
 type Snapshots interface {
-	// Of is the file for the shell at a path, whose user is that of env, or why there is
-	// none; neither, if that user has set up nothing. It waits for some seconds at most,
-	// or until ctx ends.
+	// Of returns the file for the shell at path and the user of env. why explains a
+	// failure. Both are empty if the user has no setup. Of takes a few seconds at most,
+	// and ends with ctx.
 	Of(ctx context.Context, path string, env []string) (file string, why *messages.Error)
 }
 
-// wantsSnapshot reports whether the next command begins a shell that takes up a
-// snapshot. Called with mu.
+// wantsSnapshot reports whether the next command starts a shell that sources a
+// snapshot. The caller holds mu.
 func (p *executor) wantsSnapshot() bool {
-	return p.current == nil && p.backend.options.Snapshots != nil && len(words.SnapshotRuns(p.shell())) > 0
+	return p.current == nil && p.backend.options.Snapshots != nil && len(shelltext.SnapshotRuns(p.shell())) > 0
 }
 
-// begin starts a command behind the snapshot that its shell takes up. Until then it may
-// be asked and let go of as any other.
-func (h *command) begin() {
-	p := h.place
+// startAfterSnapshot starts a command after the snapshot of its shell is made. Until
+// then the command can be called and yielded as any other.
+func (h *command) startAfterSnapshot() {
+	p := h.executor
 	p.awaitSnapshot()
 	p.starting.Lock()
 	defer p.starting.Unlock()
 	p.mu.Lock()
 	mine, over := p.commands[h.id] == h, p.closing || p.released
 	p.mu.Unlock()
-	if !mine { // it was let go of, and whoever wants it now has started it
+	if !mine { // it was yielded, and its new executor starts it
 		return
 	}
 	err := closedError()
@@ -41,14 +40,13 @@ func (h *command) begin() {
 	}
 	if err != nil {
 		f := failed(*err)
-		h.note(f)
+		h.record(f)
 		h.facts(f)
-		h.leave(f)
+		h.remove(f)
 	}
 }
 
-// awaitSnapshot finds what the next shell of the place takes up, and tells the place what
-// became of that. It may wait.
+// awaitSnapshot makes the snapshot of the next shell, and sends SnapshotTried.
 func (p *executor) awaitSnapshot() {
 	p.mu.Lock()
 	wanted := p.wantsSnapshot() && !p.closing && !p.released
@@ -56,11 +54,11 @@ func (p *executor) awaitSnapshot() {
 	if !wanted {
 		return
 	}
-	program, err := p.backend.look(p.driver.program(p.at.Shell), p.at.Env)
+	program, err := p.backend.findProgram(p.driver.program(p.at.Shell), p.at.Env)
 	if err != nil {
-		return // the start of the shell says so
+		return // the start of the shell reports it
 	}
-	file, why := p.backend.options.Snapshots.Of(p.while, program, p.at.Env)
+	file, why := p.backend.options.Snapshots.Of(p.ctx, program, p.at.Env)
 	p.mu.Lock()
 	p.snapshot = file
 	tell := !p.closing && !p.released
@@ -74,11 +72,11 @@ func (p *executor) awaitSnapshot() {
 	}
 }
 
-// takesUp is the text by which the next shell takes up its snapshot. What a shell before
-// it had as PATH stays, as what else it exported. Called with mu.
-func (p *executor) takesUp() string {
+// snapshotText returns the text that sources the snapshot. The PATH of a former shell
+// is kept, as its other exports are. The caller holds mu.
+func (p *executor) snapshotText() string {
 	if p.snapshot == "" {
 		return ""
 	}
-	return words.SourceSnapshot(p.snapshot, p.at.OwnPath || p.hadShell)
+	return shelltext.SourceSnapshot(p.snapshot, p.at.OwnPath || p.hadShell)
 }

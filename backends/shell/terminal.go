@@ -11,17 +11,17 @@ import (
 	"troupe/messages"
 )
 
-// A driver on a terminal is that on pipes, but that the terminal takes the place of its
-// input and its output, and that it writes a fence there before each report. fish is not
-// among them: a program that is stopped with ^Z keeps it from going on.
+// A driver on a terminal differs from the one on pipes in two ways: the terminal replaces
+// its input and output, and it writes a fence there before each report. fish is not
+// supported: a program stopped with ^Z blocks it.
 
 var (
-	// reported is where a driver reports the end of a command.
+	// reported matches the line by which a driver reports the end of a command.
 	reported = regexp.MustCompile(`(?m)^( *)(builtin|command) printf '\\0%s %s %s\\0'`)
 
-	// toTerminal has 0, 1 and 2 be the terminal, opened anew before each report: a command
-	// may have closed them, or made them such that a read does not wait. A redirection
-	// costs a shell ten system calls, so that there are no others.
+	// toTerminal opens the terminal as 0, 1 and 2 before each report: a command may have
+	// closed them or made them non-blocking. Other redirections go, since each costs a
+	// shell ten system calls.
 	toTerminal = strings.NewReplacer(
 		"      command exec 1>&2 # which is /dev/null, as a rule\n", "      command exec 0<>@TTY@ 1>&0 2>&0\n",
 		"      command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them\n", "",
@@ -31,38 +31,38 @@ var (
 		"*) command exec 1>'@DIR@/out' 2>&1 || exit 125 ;;", "*) ;;",
 		"builtin exec 1>'@DIR@/out' 2>&1\n", "builtin true\n",
 		` 2>"$__troupe_e"`, "",
-		// What set -x tells of the driver would be output of the command.
+		// set -x would trace the driver into the output of the command.
 		"  __troupe() {\n", "  __troupe() {\n    if [[ $- == *x* ]]; then builtin local - 2>/dev/null && builtin set +x; fi\n",
-		// No history, and no prompt where the shell looks for a command of its own.
+		// The shell keeps no history, and shows no prompt when it reads on its own.
 		"builtin unset HISTFILE\n", "builtin unset HISTFILE\n  PS1='' PS2=''\n",
 	)
 )
 
-// onTerminal is the driver for a shell on a terminal; nil: it can be none. The shells
-// have job control there: each command runs in the foreground of the terminal, and one
-// that is stopped (^Z) has the status 148.
+// onTerminal returns the driver for a shell on a terminal; nil: not supported. There
+// the shells have job control: each command runs in the foreground, and one stopped
+// with ^Z has the status 148.
 func (d *driver) onTerminal() *driver {
 	t := *d
-	switch d.words[0] {
+	switch d.argv[0] {
 	case "bash":
-		t.words = append([]string{"bash", "--noediting"}, d.words[1:]...)
+		t.argv = append([]string{"bash", "--noediting"}, d.argv[1:]...)
 	case "zsh":
-		t.words = []string{"zsh", "-f", "-i", "-c", sourcedAgainZsh, "zsh"}
+		t.argv = []string{"zsh", "-f", "-i", "-c", sourcedAgainZsh, "zsh"}
 	case "dash", "sh":
-		t.words = append([]string{d.words[0], "-m"}, d.words[1:]...)
+		t.argv = append([]string{d.argv[0], "-m"}, d.argv[1:]...)
 	default:
 		return nil
 	}
 	t.script = reported.ReplaceAllString(toTerminal.Replace(d.script),
 		`${1}${2} printf '\033]133;D;%s;%s\a' "$$__troupe_s" "$$__troupe_n"`+"\n"+`$0`)
-	switch d.words[0] {
-	case "zsh": // what became of a job in the background is not told in the middle of another command
+	switch d.argv[0] {
+	case "zsh": // reports of background jobs must not appear within another command's output
 		t.script = "setopt no_notify\n" + t.script
 	}
 	return &t
 }
 
-// driver is that of a shell, as the backend runs it.
+// driver returns the driver of a shell for pipes or for a terminal.
 func (b *Backend) driver(shell string) (*driver, *messages.Error) {
 	d, err := driverOf(shell)
 	if err != nil || !b.onTerminals() {
@@ -77,7 +77,7 @@ func (b *Backend) driver(shell string) (*driver, *messages.Error) {
 	return d, nil
 }
 
-// size is how large the terminal of the place is; the zero value: it has none.
+// size returns the size of the session's terminal; the zero value: none.
 func (p *executor) size() messages.Terminal {
 	if !p.backend.onTerminals() {
 		return messages.Terminal{}
@@ -85,7 +85,7 @@ func (p *executor) size() messages.Terminal {
 	return cmp.Or(p.at.Terminal, p.backend.options.Terminal)
 }
 
-// stdio is what a command is to have: on a terminal nothing but that.
+// stdio returns the stdio of a command. On a terminal that is the terminal alone.
 func (p *executor) stdio(c backends.Command) backends.Stdio {
 	if !p.backend.onTerminals() {
 		return c.Stdio
@@ -93,10 +93,10 @@ func (p *executor) stdio(c backends.Command) backends.Stdio {
 	return backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams, Terminal: cmp.Or(c.Stdio.Terminal, p.size()), Ended: c.Stdio.Ended}
 }
 
-// term is the kind of terminal that programs are told (package pipe).
+// term sets the terminal type of programs, as package pipe does.
 const term = "TERM=xterm-256color"
 
-// environ is the environment of the shell of the place.
+// environ returns the environment of the session's shell.
 func (p *executor) environ() []string {
 	if !p.backend.onTerminals() || slices.ContainsFunc(p.at.Env, func(v string) bool { return strings.HasPrefix(v, "TERM=") }) {
 		return p.at.Env
@@ -104,7 +104,7 @@ func (p *executor) environ() []string {
 	return append(slices.Clip(p.at.Env), term)
 }
 
-// badSize says why a terminal cannot have a size; none is none.
+// badSize reports a terminal size out of range. The zero value means no terminal.
 func badSize(t messages.Terminal) *messages.Error {
 	if t == (messages.Terminal{}) || t.Rows >= 1 && t.Rows <= 65535 && t.Cols >= 1 && t.Cols <= 65535 {
 		return nil

@@ -62,7 +62,7 @@ func seated(t *testing.T, name string) *seatOf {
 	}
 	s.ctl, s.st = s.fifo(t, "ctl"), s.fifo(t, "st")
 	words, env := []string{}, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TERM=xterm-256color", "LANG=C.UTF-8"}
-	for _, w := range d.words {
+	for _, w := range d.argv {
 		words = append(words, place.Replace(w))
 	}
 	for _, kv := range d.env {

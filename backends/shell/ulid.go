@@ -8,8 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// newID makes a ULID for a shell: 48 bits of time, 80 of chance.
-func newID() messages.UID {
+// newULID makes a ULID for a shell: 48 bits of time, 80 random bits.
+func newULID() messages.UID {
 	var raw [16]byte
 	_, _ = rand.Read(raw[6:]) // it never fails
 	ms := uint64(time.Now().UnixMilli())
