@@ -12,18 +12,18 @@ import (
 	"troupe/spill"
 )
 
-// catchUp draws what the log has more than was drawn, for as long as more says so.
+// catchUp draws the part of the log that was not drawn yet, while more returns true.
 func (d *jobScreen) catchUp(t backends.Terminal, log spill.Log, fresh func(messages.Terminal) *emulator, more func() bool) error {
 	st := log.State()
-	if d.term == nil || d.term.sieve.at > st.Size || st.Size-d.term.sieve.at > window {
+	if d.term == nil || d.term.sequences.at > st.Size || st.Size-d.term.sequences.at > window {
 		if err := d.begin(t, log, st, fresh, more); err != nil {
 			return err
 		}
 	}
-	for d.term.sieve.at < st.Size && more() {
-		at := d.term.sieve.at
+	for d.term.sequences.at < st.Size && more() {
+		at := d.term.sequences.at
 		if gap, ok := gapAt(st, at); ok {
-			d.term.miss(min(gap.To, st.Size))
+			d.term.skipGap(min(gap.To, st.Size))
 			continue
 		}
 		d.resize(t.Sizes, at)
@@ -32,21 +32,21 @@ func (d *jobScreen) catchUp(t backends.Terminal, log spill.Log, fresh func(messa
 			return err
 		}
 		if len(p) == 0 {
-			return nil // its file was truncated behind our back
+			return nil // another process truncated the file
 		}
 		if d.term.draw(p, more) < len(p) {
 			return nil
 		}
 	}
-	d.resize(t.Sizes, d.term.sieve.at)
+	d.resize(t.Sizes, d.term.sequences.at)
 	return nil
 }
 
-// begin makes an emulator for the end of a log. What was written before only leaves
-// its modes behind: a program of a screen of its own draws it anew often enough.
+// begin makes an emulator for the end of a log. Earlier output contributes its modes
+// only: a full-screen program redraws often enough.
 func (d *jobScreen) begin(t backends.Terminal, log spill.Log, st spill.State, fresh func(messages.Terminal) *emulator, more func() bool) error {
 	from := max(0, st.Size-window)
-	begin := max(0, from-maxSkim)
+	begin := max(0, from-maxModeScan)
 	for _, g := range st.Gaps {
 		if g.To <= st.Size && g.To > begin {
 			begin = g.To
@@ -58,8 +58,8 @@ func (d *jobScreen) begin(t backends.Terminal, log spill.Log, st spill.State, fr
 	d.term = fresh(sizeAt(t.Sizes, from))
 	k := &modeSink{modes: d.term.modes}
 	s := sequenceParser{to: k, at: begin}
-	if was != nil && was.sieve.at >= begin && was.sieve.at <= from { // what it knows is not looked for again
-		k.modes, k.name, s = was.modes, was.name, was.sieve
+	if was != nil && was.sequences.at >= begin && was.sequences.at <= from { // the old emulator's modes save part of the scan
+		k.modes, k.name, s = was.modes, was.name, was.sequences
 		s.to = k
 	}
 	for s.at < from && more() {
@@ -72,16 +72,16 @@ func (d *jobScreen) begin(t backends.Terminal, log spill.Log, st spill.State, fr
 		}
 		s.take(p)
 	}
-	if s.at < from { // there was no time
+	if s.at < from { // out of time
 		s = sequenceParser{at: from}
 	}
 	s.to = d.term
-	d.term.sieve = s
+	d.term.sequences = s
 	d.term.adopt(k)
 	return nil
 }
 
-// resize applies the sizes up to a byte that were not yet.
+// resize applies changes of size up to a byte.
 func (d *jobScreen) resize(sizes []backends.SizeChange, at int64) {
 	for len(sizes) > 0 && sizes[len(sizes)-1].From > at {
 		sizes = sizes[:len(sizes)-1]
@@ -92,7 +92,7 @@ func (d *jobScreen) resize(sizes []backends.SizeChange, at int64) {
 	}
 }
 
-// sizeAt is the size of a terminal at a byte.
+// sizeAt returns the size of a terminal at a byte.
 func sizeAt(sizes []backends.SizeChange, at int64) messages.Terminal {
 	var size messages.Terminal
 	for i, s := range sizes {
@@ -103,7 +103,7 @@ func sizeAt(sizes []backends.SizeChange, at int64) messages.Terminal {
 	return size
 }
 
-// until is how far can be read from at at one go.
+// until returns the end of the next read from at.
 func until(at int64, st spill.State, sizes []backends.SizeChange) int64 {
 	to := min(at+readSize, st.Size)
 	for _, g := range st.Gaps {
@@ -137,13 +137,13 @@ func read(log spill.Log, from, to int64) ([]byte, error) {
 	return p[:n], nil
 }
 
-// miss goes over bytes that were not kept: a sequence that they cut is none.
-func (t *emulator) miss(to int64) {
-	t.look()
-	t.sieve = sequenceParser{to: t, at: to}
+// skipGap skips bytes that were not kept, and drops a sequence that they cut.
+func (t *emulator) skipGap(to int64) {
+	t.flushAll()
+	t.sequences = sequenceParser{to: t, at: to}
 }
 
-// adopt makes the modes of a skimmed output those of the screen.
+// adopt applies the modes found by a scan.
 func (t *emulator) adopt(k *modeSink) {
 	t.modes, t.name = k.modes, k.name
 	if t.modes.alt {
@@ -158,7 +158,7 @@ func (t *emulator) adopt(k *modeSink) {
 	t.charset()
 }
 
-// modeSink is a sink that keeps the modes only.
+// modeSink is a parserSink that records modes only.
 type modeSink struct {
 	modes modes
 	name  string
@@ -203,7 +203,8 @@ func (k *modeSink) csi(c sequence) {
 	}
 }
 
-// screen is what changes the screen, and saves the cursor before or restores it behind.
+// screen switches screens. It saves the cursor before and restores it after, as the
+// mode asks.
 func (k *modeSink) screen(mode int, on bool) {
 	saves := mode == savedCursor || mode == altScreenSaved && on != k.modes.alt
 	if on && saves {
@@ -217,7 +218,7 @@ func (k *modeSink) screen(mode int, on bool) {
 	}
 }
 
-// querySink is a sink that listens for questions.
+// querySink is a parserSink that detects queries.
 type querySink struct{ asked bool }
 
 func (a *querySink) text([]byte)       {}
@@ -226,15 +227,15 @@ func (a *querySink) control(byte)      {}
 func (a *querySink) escape(byte, byte) {}
 func (a *querySink) title([]byte)      {}
 
-func (a *querySink) colour(osc int, what []byte) { a.asked = a.asked || asksColour(osc, what) }
+func (a *querySink) colour(osc int, what []byte) { a.asked = a.asked || isColourQuery(osc, what) }
 
 func (a *querySink) csi(c sequence) {
 	a.asked = a.asked || c.final == 'c' || c.final == 'n' || c.final == 'p' && c.inter == '$'
 }
 
-// asks reports whether the bytes [from, to) of a log, or a sequence that ends there,
-// may ask the terminal something.
-func asks(log spill.Log, from, to int64) (bool, error) {
+// hasQuery reports whether bytes [from, to) of a log may contain a query of the
+// terminal. A query that began up to leadIn bytes earlier counts, too.
+func hasQuery(log spill.Log, from, to int64) (bool, error) {
 	p, err := read(log, max(0, from-leadIn), max(to, from))
 	if err != nil {
 		return false, err

@@ -10,12 +10,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// What a sieve lets through becomes what the emulator draws rightly.
-
-// csi is a sequence with one number.
+// csi returns a control sequence with one number.
 func csi(n int, final byte) string { return "\x1b[" + strconv.Itoa(n) + string(final) }
 
-// cup puts the cursor to a row and column, from 0.
+// cup returns the sequence that moves the cursor to a row and column, from 0.
 func cup(row, col int) string { return fmt.Sprintf("\x1b[%d;%dH", row+1, col+1) }
 
 // text implements sink.
@@ -29,7 +27,7 @@ func (t *emulator) text(p []byte) {
 	} else {
 		t.out = append(t.out, p...)
 	}
-	t.last = len(t.out) - 1 // a mark may join the last one
+	t.last = len(t.out) - 1 // a combining mark may join the last character
 	t.again = append(t.again[:0], p[len(p)-1])
 	if len(t.out) >= maxOut {
 		t.flush(t.last)
@@ -44,12 +42,12 @@ func (t *emulator) char(r rune, joins bool) {
 		return
 	}
 	width := ansi.StringWidth(string(r))
-	if width == 0 { // a mark on nothing
+	if width == 0 { // a combining mark without a character
 		return
 	}
 	t.put("")
-	if width > 1 { // vt would lose one that does not fit into the line
-		t.look()
+	if width > 1 { // vt loses a wide character that does not fit into the line
+		t.flushAll()
 		if t.modes.set[autoWrap] && t.vt.CursorPosition().X+width > t.size.Cols {
 			t.put("\r\n")
 		}
@@ -66,7 +64,7 @@ func (t *emulator) char(r rune, joins bool) {
 // control implements sink.
 func (t *emulator) control(b byte) {
 	switch b {
-	case 0x0e, 0x0f: // vt has them not: the set itself is chosen instead
+	case 0x0e, 0x0f: // vt lacks them: the set itself is selected instead
 		t.modes.shift(b)
 		t.charset()
 	case '\n':
@@ -106,13 +104,13 @@ func (t *emulator) escape(inter, final byte) {
 	}
 }
 
-// save is DECSC. What vt does not save with the cursor the modes do.
+// save performs DECSC. modes keeps what vt does not save with the cursor.
 func (t *emulator) save() {
 	t.modes.save()
 	t.put("\x1b7")
 }
 
-// restore is DECRC. In vt a line that was full stays so behind it, until the cursor
+// restore performs DECRC. vt keeps the pending wrap of a full line until the cursor
 // moves.
 func (t *emulator) restore() {
 	t.modes.restore()
@@ -120,16 +118,16 @@ func (t *emulator) restore() {
 	t.charset()
 }
 
-// reset is RIS.
+// reset performs RIS.
 func (t *emulator) reset() {
 	t.modes.reset()
 	t.name = ""
 	t.put("\x1bc")
-	t.look()
+	t.flushAll()
 	t.scrolls = 0
 }
 
-// softReset is DECSTR: what most programs leave behind is made good.
+// softReset performs DECSTR: it undoes what most programs leave set.
 func (t *emulator) softReset() {
 	t.modes.softReset()
 	t.put("\x1b[?25h\x1b[?7h\x1b[?6l\x1b[m\x1b(B\x1b7" + "\x1b[r\x1b8" + csi(0, 'A'))
@@ -139,7 +137,7 @@ func (t *emulator) softReset() {
 func (t *emulator) csi(c sequence) {
 	switch {
 	case c.inter == '$' && c.final == 'p' && len(c.params) == 1 && (c.prefix == 0 || c.prefix == '?'):
-		t.look()
+		t.flushAll()
 		t.reply(t.modes.report(c.param(0, 0), c.prefix == '?'))
 	case c.inter == '!' && c.final == 'p' && c.prefix == 0:
 		t.softReset()
@@ -150,7 +148,7 @@ func (t *emulator) csi(c sequence) {
 	case c.final == 'h' || c.final == 'l':
 		t.setModes(c)
 	case c.final == 'n' || c.final == 'c':
-		t.asks(c)
+		t.replyToQuery(c)
 	case c.prefix == 0 && c.final == 'm':
 		if strings.Trim(string(c.raw), "0123456789;:") == "" {
 			t.put("\x1b[" + colours(c) + "m")
@@ -160,7 +158,7 @@ func (t *emulator) csi(c sequence) {
 	}
 }
 
-// colours are the numbers of SGR within bounds.
+// colours returns the numbers of an SGR, within bounds.
 func colours(c sequence) string {
 	var b strings.Builder
 	i := 0
@@ -178,7 +176,7 @@ func colours(c sequence) string {
 	return b.String()
 }
 
-// setModes is SM and RM.
+// setModes performs SM and RM.
 func (t *emulator) setModes(c sequence) {
 	on := c.final == 'h'
 	for _, mode := range c.params {
@@ -202,8 +200,8 @@ func (t *emulator) setModes(c sequence) {
 	}
 }
 
-// alternate changes the screen. The cursor stays where it is, or on the way out goes
-// where it was on the way in, if that was saved. The margins are those of both.
+// alternate switches between the two screens. The cursor keeps its position; if it was
+// saved on the way in, it returns there on the way out. Both screens share the margins.
 func (t *emulator) alternate(on, saved bool) {
 	if on == t.modes.alt {
 		return
@@ -211,7 +209,7 @@ func (t *emulator) alternate(on, saved bool) {
 	if on && saved {
 		t.save()
 	}
-	t.look()
+	t.flushAll()
 	at := t.vt.CursorPosition()
 	t.modes.alt = on
 	if on {
@@ -222,7 +220,7 @@ func (t *emulator) alternate(on, saved bool) {
 		t.put("\x1b[?1047l")
 		if saved {
 			t.restore()
-			t.look()
+			t.flushAll()
 			at = t.vt.CursorPosition()
 		}
 	}
@@ -234,8 +232,8 @@ func (t *emulator) alternate(on, saved bool) {
 	t.put(cup(at.Y, at.X))
 }
 
-// row is where a line is whose number, from 1, the program has told. Of the origin vt hears
-// nothing: it counts from there for some of what moves the cursor, and for CR.
+// row converts a program's line number, from 1, to a row from 0. vt does not get origin
+// mode: it applies that to some cursor movements only, and to CR.
 func (t *emulator) row(n int) int {
 	if t.modes.region && t.modes.set[originMode] {
 		return min(t.modes.top+n, t.modes.bottom) - 1
@@ -245,7 +243,7 @@ func (t *emulator) row(n int) int {
 
 func (t *emulator) home() string { return cup(t.row(1), 0) }
 
-// move passes on what moves the cursor and what changes the screen.
+// move passes on cursor movements and edits of the screen.
 func (t *emulator) move(c sequence) {
 	rows, cols := t.size.Rows, t.size.Cols
 	switch c.final {
@@ -276,7 +274,7 @@ func (t *emulator) move(c sequence) {
 			t.put(csi(n, 'K'))
 		}
 	case 'b':
-		t.look()
+		t.flushAll()
 		t.repeat(min(c.param(0, 1), cols-t.vt.CursorPosition().X))
 	case 'g':
 		t.put(csi(c.param(0, 0), 'g'))
@@ -289,7 +287,7 @@ func (t *emulator) move(c sequence) {
 	}
 }
 
-// margins is DECSTBM.
+// margins performs DECSTBM.
 func (t *emulator) margins(top, bottom int) {
 	if top < bottom {
 		t.modes.margins(top, bottom)
@@ -298,15 +296,15 @@ func (t *emulator) margins(top, bottom int) {
 	}
 }
 
-// erase is ED. In vt the part above takes all of the cursor's line along, and that of
-// the scrollback all of the screen.
+// erase performs ED. In vt, ED 1 also erases the rest of the cursor's line, and ED 3
+// also the screen.
 func (t *emulator) erase(what int) {
 	switch what {
 	case 0, 2:
 		t.scrolls += t.size.Rows
 		t.put(csi(what, 'J'))
 	case 1:
-		t.look()
+		t.flushAll()
 		for y := range t.vt.CursorPosition().Y {
 			for x := range t.size.Cols {
 				t.vt.SetCell(x, y, nil)
@@ -314,15 +312,15 @@ func (t *emulator) erase(what int) {
 		}
 		t.put(csi(1, 'K'))
 	case 3:
-		t.look()
+		t.flushAll()
 		t.vt.ClearScrollback()
 	}
 }
 
-// lines is IL and DL, behind which vt has the cursor in another line if there is a
+// lines performs IL and DL. After them vt's cursor is in a wrong line if there is a
 // scrolling region.
 func (t *emulator) lines(n int, final byte) {
-	t.look()
+	t.flushAll()
 	at := t.vt.CursorPosition()
 	t.scrolls += n
 	t.put(csi(n, final))
@@ -331,13 +329,13 @@ func (t *emulator) lines(n int, final byte) {
 	}
 }
 
-// within is how far the cursor moves up or down: a margin stops it, from either side in
-// vt only if it was between them.
+// within limits an upward or downward move. A margin stops the cursor from either side;
+// vt honours it only from between the margins.
 func (t *emulator) within(n int, final byte) int {
 	if !t.modes.region {
 		return n
 	}
-	t.look()
+	t.flushAll()
 	at := t.vt.CursorPosition().Y
 	switch up := final == 'A' || final == 'F'; {
 	case up && at >= t.modes.top:
@@ -348,8 +346,8 @@ func (t *emulator) within(n int, final byte) int {
 	return n
 }
 
-// repeat is REP, which vt does for ASCII only, and as often as it is told to. n is at
-// most what is left of the line.
+// repeat performs REP; n is at most the rest of the line. vt repeats ASCII only,
+// without a bound.
 func (t *emulator) repeat(n int) {
 	if len(t.again) == 0 {
 		return
@@ -369,7 +367,7 @@ func (t *emulator) repeat(n int) {
 // title implements sink.
 func (t *emulator) title(p []byte) { t.name = title(p) }
 
-// title is what of a title can be shown anywhere.
+// title returns the part of a title that any terminal can show.
 func title(p []byte) string {
 	var b strings.Builder
 	n := 0

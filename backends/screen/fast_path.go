@@ -7,13 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// maxAltScrollback is how many lines vt may keep of what scrolls out of the alternate
-// screen. It keeps 10,000 of them, 100 MiB of a wide one, and has no method to say
-// otherwise.
+// maxAltScrollback bounds the scrollback of the alternate screen. vt keeps 10,000
+// lines, up to 100 MiB, and has no method to change that.
 const maxAltScrollback = 64
 
-// trim empties the scrollback of the alternate screen, if that is shown. There is one
-// sequence for it, which clears the screen, too.
+// trim empties the scrollback of the alternate screen if that is shown. The only
+// sequence for it also clears the screen, so trim draws the cells again.
 func (t *emulator) trim() {
 	t.scrolls = 0
 	if !t.vt.IsAltScreen() {
@@ -37,16 +36,14 @@ func (t *emulator) trim() {
 	}
 }
 
-// ahead is how much of the beginning of p makes no difference to what is seen behind
-// it: of lines of text that scroll by only the last can still be on the screen. vt
-// takes 30 µs for each line that scrolls. simple is how far it is known that nothing
-// more can be left out.
+// fastPath returns how many bytes at the start of p need not be drawn. Of text that
+// scrolls by, only the last lines stay on the screen, and vt takes 30 µs for each line.
+// simple is the length of p in which nothing more can be skipped.
 //
-// A stretch counts that holds nothing but text, tabs, ends of lines, colours and EL.
-// Behind two screens of lines the cursor is in the last one, and all above it was
-// written by them.
-func (t *emulator) ahead(p []byte) (skip, simple int) {
-	if t.sieve.state != parser.GroundState || len(t.sieve.part) > 0 || t.modes.region || t.modes.insert || t.modes.set[originMode] {
+// Only text, tabs, line ends, colours and EL can be skipped. After two screens of lines
+// the cursor is in the last one, and those lines have replaced all above it.
+func (t *emulator) fastPath(p []byte) (skip, simple int) {
+	if t.sequences.state != parser.GroundState || len(t.sequences.part) > 0 || t.modes.region || t.modes.insert || t.modes.set[originMode] {
 		return 0, 0
 	}
 	end, lines := stretch(p)
@@ -65,14 +62,14 @@ func (t *emulator) ahead(p []byte) (skip, simple int) {
 	}
 }
 
-// stretch is how long the text is that p begins with, and how many lines it ends.
+// stretch measures the text at the start of p and counts its line ends.
 func stretch(p []byte) (n, lines int) {
 	for n < len(p) {
 		switch b := p[n]; {
 		case b == '\n':
 			lines++
 		case b == 0x1b:
-			skip := coloured(p[n:])
+			skip := sgrLength(p[n:])
 			if skip == 0 {
 				return n, lines
 			}
@@ -86,8 +83,8 @@ func stretch(p []byte) (n, lines int) {
 	return n, lines
 }
 
-// coloured is the length of the SGR or EL that p begins with, 0 if it is none.
-func coloured(p []byte) int {
+// sgrLength returns the length of the SGR or EL at the start of p; 0: none.
+func sgrLength(p []byte) int {
 	if len(p) < 3 || p[1] != '[' {
 		return 0
 	}

@@ -2,20 +2,18 @@ package screen
 
 import uv "github.com/charmbracelet/ultraviolet"
 
-// Characters that move those behind them, which vt does not.
-
-// insert makes room for a character of insert mode. Behind a line that is full it is in
-// the next one.
+// insert makes room for a character of insert mode, which vt lacks. After a full line
+// the room is in the next line.
 func (t *emulator) insert(width int) {
-	t.look()
+	t.flushAll()
 	if t.modes.set[autoWrap] && t.size.Cols > 1 && t.vt.CursorPosition().X == t.size.Cols-1 {
 		t.wrap()
 	}
 	t.shift(width)
 }
 
-// wrap goes to the next line if the cursor's is full. vt tells whether it is by what it
-// does with a character, whose place is as it was then.
+// wrap moves to the next line if the cursor's line is full. vt shows a pending wrap
+// only by where it puts a character, so wrap writes one and restores its cell.
 func (t *emulator) wrap() {
 	from, bottom := t.vt.CursorPosition().Y, t.size.Rows
 	if t.modes.region {
@@ -27,17 +25,17 @@ func (t *emulator) wrap() {
 	}
 	t.scrolls++
 	t.put("x")
-	t.look()
+	t.flushAll()
 	if at := t.vt.CursorPosition(); at.X == 1 {
 		t.vt.SetCell(0, at.Y, first)
 		t.put("\b")
 	}
 }
 
-// shift is ICH, or of a negative number DCH, which vt does within the scrolling region
-// only.
+// shift performs ICH, or DCH if n is negative. vt performs them within the scrolling
+// region only.
 func (t *emulator) shift(n int) {
-	t.look()
+	t.flushAll()
 	at := t.vt.CursorPosition()
 	cells := make([]*uv.Cell, t.size.Cols)
 	for x := range cells {

@@ -5,24 +5,22 @@ import (
 	"strconv"
 )
 
-// Changes is the sink of its sieve.
-
 func (c *ModeTracker) text([]byte)     {}
 func (c *ModeTracker) char(rune, bool) {}
 func (c *ModeTracker) title([]byte)    {}
 
-// turn turns a state on or off.
-func (c *ModeTracker) turn(state uint32, on bool) {
+// changeState sets or clears a state.
+func (c *ModeTracker) changeState(state uint32, on bool) {
 	c.now.states &^= state
 	if on {
 		c.now.states |= state
 	}
-	c.within.also(c.now)
+	c.within.merge(c.now)
 }
 
 func (c *ModeTracker) control(b byte) {
 	if b == 0x0e || b == 0x0f {
-		c.turn(shiftedOut, b == 0x0e)
+		c.changeState(shiftedOut, b == 0x0e)
 	}
 }
 
@@ -31,21 +29,21 @@ func (c *ModeTracker) escape(inter, final byte) {
 	case inter == 0 && final == 'c':
 		c.now = ModeState{}
 	case inter == 0 && (final == '=' || final == '>'):
-		c.turn(keypadKeys, final == '=')
+		c.changeState(keypadKeys, final == '=')
 	case inter == '(':
-		c.turn(lettered, final != 'B')
+		c.changeState(otherCharset, final != 'B')
 	}
 }
 
-// colour: OSC 4, 10, 11 and 12 set colours, unless they ask for them; those of 100 more take
-// them back.
+// colour follows OSC 4, 10, 11 and 12, which set colours unless they query them. OSC
+// 104 and 110 to 112 reset them.
 func (c *ModeTracker) colour(osc int, what []byte) {
 	set := map[int]uint32{4: palette, 10: foreground, 11: background, 12: cursorColour}
 	switch {
 	case osc > 100:
-		c.turn(set[osc-100], len(what) > 0 && c.now.states&set[osc-100] != 0) // some are left
+		c.changeState(set[osc-100], len(what) > 0 && c.now.states&set[osc-100] != 0) // some are left
 	case !bytes.HasSuffix(what, []byte("?")):
-		c.turn(set[osc], true)
+		c.changeState(set[osc], true)
 	}
 }
 
@@ -54,13 +52,13 @@ func (c *ModeTracker) csi(s sequence) {
 	case s.inter == '!' && s.final == 'p' && s.prefix == 0:
 		c.softReset()
 	case s.inter == ' ' && s.final == 'q':
-		c.turn(shaped, s.param(0, 0) > 0)
+		c.changeState(cursorShape, s.param(0, 0) > 0)
 	case s.inter != 0:
 	case s.final == 'u' && s.prefix != 0:
 		c.keyboard(s)
 	case s.final == 'm' && s.prefix == '>':
 		if which := s.param(0, 0); which == 0 || which == 4 {
-			c.turn(otherKeys, s.param(1, 0) > 0)
+			c.changeState(otherKeys, s.param(1, 0) > 0)
 		}
 	case s.final == 'm' && s.prefix == 0:
 		c.now.sgr = styled(c.now.sgr, s.raw)
@@ -68,22 +66,22 @@ func (c *ModeTracker) csi(s sequence) {
 		c.now.top, c.now.bottom = s.param(0, 0), s.param(1, 0)
 	case s.final == 'h' || s.final == 'l':
 		for _, mode := range s.params {
-			c.mode(mode, s.prefix, s.final == 'h')
+			c.changeMode(mode, s.prefix, s.final == 'h')
 		}
 	}
-	c.within.also(c.now)
+	c.within.merge(c.now)
 }
 
-// mode is DECSET and SM, and what resets them.
-func (c *ModeTracker) mode(mode int, prefix byte, on bool) {
+// changeMode performs SM, RM, DECSET and DECRST.
+func (c *ModeTracker) changeMode(mode int, prefix byte, on bool) {
 	switch {
 	case prefix == 0 && mode == insertMode:
-		c.turn(inserts, on)
+		c.changeState(inserting, on)
 	case prefix == 0 && mode == newlineMode:
-		c.turn(feeds, on)
+		c.changeState(newlines, on)
 	case prefix != '?':
 	case mode == numericKeypad:
-		c.turn(keypadKeys, on)
+		c.changeState(keypadKeys, on)
 	case mode == savedCursor:
 		c.now.saved = on
 	case mode == altScreen47 || mode == altScreen || mode == altScreenSaved:
@@ -103,11 +101,11 @@ func (c *ModeTracker) mode(mode int, prefix byte, on bool) {
 			}
 		}
 	}
-	c.within.also(c.now)
+	c.within.merge(c.now)
 }
 
-// keyboard counts the flags of kitty's keyboard that are pushed. Those that are set where
-// none is pushed stay.
+// keyboard counts the pushed flags of the kitty keyboard. Flags set while none is
+// pushed persist.
 func (c *ModeTracker) keyboard(s sequence) {
 	screen := 0
 	if c.now.alt != 0 {
@@ -126,19 +124,20 @@ func (c *ModeTracker) keyboard(s sequence) {
 	}
 }
 
-// softReset is DECSTR: it leaves the mouse, what is pasted and the screens.
+// softReset performs DECSTR. It keeps mouse modes, bracketed paste and the screens.
 func (c *ModeTracker) softReset() {
 	for _, mode := range []int{cursorKeys, originMode, numericKeypad} {
-		c.mode(mode, '?', false)
+		c.changeMode(mode, '?', false)
 	}
 	for _, mode := range []int{autoWrap, cursorVisible} {
-		c.mode(mode, '?', true)
+		c.changeMode(mode, '?', true)
 	}
-	c.turn(inserts|lettered|shiftedOut, false)
+	c.changeState(inserting|otherCharset|shiftedOut, false)
 	c.now.sgr, c.now.top, c.now.bottom = 0, 0, 0
 }
 
-// attributes are what SGR turns on, each by some numbers, and off by one.
+// attributes lists ranges of SGR numbers that set an attribute, and the number that
+// clears it.
 var attributes = []struct {
 	on  [][2]int
 	off int
@@ -157,7 +156,7 @@ var attributes = []struct {
 	{[][2]int{{58, 58}}, 59},
 }
 
-// styled are the attributes, a bit for each, behind SGR.
+// styled returns the attributes, one bit each, after an SGR.
 func styled(now uint32, raw []byte) uint32 {
 	parts := bytes.Split(raw, []byte{';'})
 	for i := 0; i < len(parts); i++ {
@@ -170,7 +169,7 @@ func styled(now uint32, raw []byte) uint32 {
 			now = 0
 		case n == 4 && string(rest) == "0":
 			n = 24
-		case (n == 38 || n == 48 || n == 58) && !sub && i+1 < len(parts): // the numbers of the colour come behind
+		case (n == 38 || n == 48 || n == 58) && !sub && i+1 < len(parts): // the colour's numbers follow
 			if i += 4; string(parts[i-3]) == "5" {
 				i -= 2
 			}

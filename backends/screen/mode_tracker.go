@@ -8,32 +8,32 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// ModeTracker follows what a terminal is shown, and knows what programs have turned on there
-// and not off again: what whoever shows it must take back in the end. It keeps a few
-// numbers and part of a sequence. The zero Changes is ready.
+// ModeTracker records which modes the output of programs has changed on a terminal, so
+// that they can be undone later. It keeps a few numbers and part of a sequence. The
+// zero value is ready.
 type ModeTracker struct {
-	sieve  sequenceParser
-	now    ModeState
-	within ModeState // all that was changed at some moment of a Write
+	sequences sequenceParser
+	now       ModeState
+	within    ModeState // every change in effect at some moment of a Write
 }
 
-// ModeState is what of a terminal is not as it was: a value that can be compared. The zero
-// Changed is a terminal that is as it was.
+// ModeState holds what differs from a terminal's initial state. It is comparable; the
+// zero value is the initial state.
 type ModeState struct {
-	private uint32 // the DEC modes, by their place in privates
-	states  uint32 // of stateNames
-	sgr     uint32 // attributes of what is written
-	alt     int    // the mode that has shown the alternate screen
-	saved   bool   // the cursor was saved, by a mode of its own
-	pushed  [2]int // flags of kitty's keyboard that were pushed, of either screen
-	set     [2]bool
-	top     int // scrolling region, if it has one
+	private uint32  // DEC modes, by their index in privates
+	states  uint32  // bits of the table states
+	sgr     uint32  // bits of attributes
+	alt     int     // mode that switched to the alternate screen; 0: main screen
+	saved   bool    // the cursor was saved by mode 1048
+	pushed  [2]int  // pushed kitty keyboard flags of each screen
+	set     [2]bool // flags set without a push, of each screen
+	top     int     // scrolling region; 0: none
 	bottom  int
-	cut     bool // a sequence has no end yet
+	cut     bool // a sequence is incomplete
 }
 
-// privates are the DEC modes that are taken back: the screens and the cursor's keeping are
-// not, which have fields.
+// privates lists the DEC modes that Undo resets. ModeState has fields for the screens
+// and the saved cursor.
 var privates = []struct {
 	mode  int
 	usual bool
@@ -60,15 +60,15 @@ var privates = []struct {
 	{mode: cursorVisible, usual: true},
 }
 
-// What else is changed, and what takes it back.
+// States that are not DEC modes; the table states has the sequences that undo them.
 const (
 	keypadKeys = 1 << iota
 	otherKeys  // xterm's modifyOtherKeys
-	inserts
-	feeds
-	lettered // a set of characters in the place of ASCII
+	inserting
+	newlines
+	otherCharset // a character set other than ASCII
 	shiftedOut
-	shaped // the cursor
+	cursorShape
 	palette
 	foreground
 	background
@@ -81,39 +81,39 @@ var states = []struct {
 }{
 	{keypadKeys, "\x1b>"},
 	{otherKeys, "\x1b[>4m"},
-	{inserts, "\x1b[4l"},
-	{feeds, "\x1b[20l"},
-	{lettered, "\x1b(B"},
+	{inserting, "\x1b[4l"},
+	{newlines, "\x1b[20l"},
+	{otherCharset, "\x1b(B"},
 	{shiftedOut, "\x0f"},
-	{shaped, "\x1b[0 q"},
+	{cursorShape, "\x1b[0 q"},
 	{palette, "\x1b]104\x1b\\"},
 	{foreground, "\x1b]110\x1b\\"},
 	{background, "\x1b]111\x1b\\"},
 	{cursorColour, "\x1b]112\x1b\\"},
 }
 
-// Write follows p, which is about to be shown or was. It returns all that is changed at
-// some moment of it: who is cut off within p takes back that.
+// Write follows output p. It returns every change in effect at some moment of p: output
+// cut off within p must undo those.
 func (c *ModeTracker) Write(p []byte) (within ModeState) {
-	c.sieve.to = c
+	c.sequences.to = c
 	c.within = c.now
-	c.sieve.take(p)
-	c.now.cut = c.sieve.state != parser.GroundState
+	c.sequences.take(p)
+	c.now.cut = c.sequences.state != parser.GroundState
 	c.within.cut = c.within.cut || c.now.cut || slices.Contains(p, 0x1b)
 	return c.within
 }
 
-// Now is what is changed.
+// Now returns the changes in effect.
 func (c *ModeTracker) Now() ModeState { return c.now }
 
 // Alternate reports whether the alternate screen is shown.
 func (c ModeState) Alternate() bool { return c.alt != 0 }
 
-// Undo is what takes it back on a terminal of so many rows.
+// Undo returns the sequences that restore a terminal with so many rows.
 func (c ModeState) Undo(rows int) string {
 	var b strings.Builder
 	if c.cut {
-		b.WriteByte(0x18) // CAN: what has begun is not completed by what comes
+		b.WriteByte(0x18) // CAN ends the incomplete sequence
 	}
 	if c.alt != 0 {
 		b.WriteString(c.kitty(1))
@@ -139,7 +139,7 @@ func (c ModeState) Undo(rows int) string {
 	return b.String()
 }
 
-// kitty takes back the flags of a screen.
+// kitty returns the sequences that undo the keyboard flags of a screen.
 func (c ModeState) kitty(screen int) string {
 	text := ""
 	if c.pushed[screen] > 0 {
@@ -151,7 +151,7 @@ func (c ModeState) kitty(screen int) string {
 	return text
 }
 
-// modes takes back the DEC modes that are usually so.
+// modes returns the sequence that resets DEC modes whose initial value is usual.
 func (c ModeState) modes(usual bool, final byte) string {
 	var list []string
 	home := ""
@@ -159,7 +159,7 @@ func (c ModeState) modes(usual bool, final byte) string {
 		if m.usual == usual && c.private>>i&1 != 0 {
 			list = append(list, fmt.Sprint(m.mode))
 			if m.mode == originMode && c.alt == 0 {
-				home = cup(maxNumber-1, 0) // it has put the cursor to the top, where something is
+				home = cup(maxNumber-1, 0) // the reset moved the cursor to the top, onto text
 			}
 		}
 	}
@@ -169,8 +169,8 @@ func (c ModeState) modes(usual bool, final byte) string {
 	return "\x1b[?" + strings.Join(list, ";") + string(final) + home
 }
 
-// also adds what is changed at another moment.
-func (c *ModeState) also(d ModeState) {
+// merge adds the changes of d.
+func (c *ModeState) merge(d ModeState) {
 	c.private |= d.private
 	c.states |= d.states
 	c.sgr |= d.sgr

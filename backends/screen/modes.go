@@ -9,36 +9,36 @@ import (
 	"troupe/messages"
 )
 
-// modes are what a terminal was told to be, as far as somebody wants to know. Those
-// that the emulator has are set there, too.
+// modes holds the state of a terminal that is queried or replayed. The emulator's own
+// modes are set there, too.
 type modes struct {
-	set         map[int]bool // of the DEC modes in known
+	set         map[int]bool // DEC modes of known and foreign
 	insert      bool
 	newline     bool
 	keypad      bool
 	visible     bool
 	alt         bool
-	region      bool // the scrolling region may be less than all
-	top, bottom int  // … if it is
+	region      bool // the scrolling region may be smaller than the screen
+	top, bottom int  // that region
 	sets        [2]byte
-	shifted     int            // which of sets is used
-	saved       [2]cursorState // with the cursor, of either screen
-	kitty       [2][]int       // flags that programs have pushed, of either screen
+	shifted     int            // index of the active set
+	saved       [2]cursorState // saved with the cursor, of each screen
+	kitty       [2][]int       // pushed keyboard flags, of each screen
 	otherKeys   int            // xterm's modifyOtherKeys
-	shape       int            // of the cursor
+	shape       int            // cursor shape
 }
 
-// cursorState is what is saved with the cursor, beside what the emulator saves.
+// cursorState is saved with the cursor, beside what the emulator saves.
 type cursorState struct {
 	origin  bool
 	sets    [2]byte
 	shifted int
 }
 
-// maxKitty bounds the flags that are pushed and never popped.
+// maxKitty bounds the pushed keyboard flags.
 const maxKitty = 16
 
-// The modes that have a meaning here.
+// Numbers of DEC modes.
 const (
 	cursorKeys     = 1
 	originMode     = 6
@@ -52,25 +52,23 @@ const (
 	bracketedPaste = 2004
 )
 
-// known are the DEC modes that are remembered: any other is not recognised, and not
-// kept.
+// known lists the DEC modes that are recorded and reported. Others are not recognised.
 var known = map[int]bool{
 	cursorKeys: true, originMode: true, autoWrap: true, cursorVisible: true, numericKeypad: true, altScreen47: true, altScreen: true,
 	savedCursor: true, altScreenSaved: true, bracketedPaste: true,
 	9: true, 1000: true, 1002: true, 1003: true, 1004: true, 1005: true, 1006: true, 1015: true, 2026: true,
 }
 
-// foreign are those that a terminal may have and ours has not: they are kept for one that
-// shows the job later, and not recognised.
+// foreign lists modes that the screen lacks but another terminal may have. They are
+// recorded for replay, and not recognised.
 var foreign = map[int]bool{5: true, 1016: true, 2031: true, 2048: true}
 
-// replayed are the DEC modes that another terminal is told, in the order in which it is:
-// each changes what it sends or looks like, and nothing that is on it.
+// replayed lists the DEC modes to set on another terminal, in order. They change its
+// input or its look, and no text on it.
 var replayed = []int{cursorKeys, 5, 9, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 1016, bracketedPaste, 2031, 2048}
 
-// replay is what makes another terminal so, which is as it was switched on, but for what is
-// written on it and where: which screen is shown, what keys and the mouse send, how the
-// cursor looks.
+// replay returns the sequences that give a freshly started terminal these modes:
+// screen, keys, mouse and cursor shape. Text and cursor position are left out.
 func (m *modes) replay() string {
 	var b strings.Builder
 	flags := func(screen int) {
@@ -107,8 +105,8 @@ func (m *modes) replay() string {
 	return b.String()
 }
 
-// foreignTo takes what a terminal may have and ours has not: modifyOtherKeys, and the
-// shape of the cursor.
+// foreignTo records what another terminal may have and vt lacks: modifyOtherKeys and
+// the cursor shape. It reports whether c was one of them.
 func (m *modes) foreignTo(c sequence) bool {
 	switch {
 	case c.inter == ' ' && c.final == 'q' && c.prefix == 0:
@@ -123,19 +121,19 @@ func (m *modes) foreignTo(c sequence) bool {
 	return true
 }
 
-// reset makes them those of a terminal that was just switched on.
+// reset sets the modes of a freshly started terminal.
 func (m *modes) reset() {
 	*m = modes{set: map[int]bool{autoWrap: true, cursorVisible: true}, visible: true, sets: latin}
 	m.saved = [2]cursorState{{sets: latin}, {sets: latin}}
 }
 
-// latin are the sets of a terminal that was just switched on.
+// latin holds the initial character sets.
 var latin = [2]byte{'B', 'B'}
 
-// save is DECSC.
+// save performs DECSC.
 func (m *modes) save() { m.saved[m.screen()] = cursorState{m.set[originMode], m.sets, m.shifted} }
 
-// restore is DECRC.
+// restore performs DECRC.
 func (m *modes) restore() {
 	s := m.saved[m.screen()]
 	m.set[originMode], m.sets, m.shifted = s.origin, s.sets, s.shifted
@@ -145,7 +143,7 @@ func (m *modes) keys() messages.KeyModes {
 	return messages.KeyModes{Cursor: m.set[cursorKeys], Keypad: m.keypad, Paste: m.set[bracketedPaste], Kitty: m.flags()}
 }
 
-// screen is which of the two is shown.
+// screen returns the index of the shown screen: 0 main, 1 alternate.
 func (m *modes) screen() int {
 	if m.alt {
 		return 1
@@ -153,7 +151,7 @@ func (m *modes) screen() int {
 	return 0
 }
 
-// flags are those of the kitty keyboard protocol that are in force.
+// flags returns the keyboard flags in force.
 func (m *modes) flags() int {
 	stack := m.kitty[m.screen()]
 	if len(stack) == 0 {
@@ -162,7 +160,7 @@ func (m *modes) flags() int {
 	return stack[len(stack)-1]
 }
 
-// keyboard is CSI > flags u, CSI = flags ; how u, and CSI < n u.
+// keyboard performs CSI > flags u, CSI = flags ; how u, and CSI < n u.
 func (m *modes) keyboard(c sequence) {
 	stack := &m.kitty[m.screen()]
 	switch c.prefix {
@@ -189,8 +187,7 @@ func (m *modes) keyboard(c sequence) {
 	}
 }
 
-// change sets a mode, and reports whether it is known. What shows the alternate screen
-// is left to the caller.
+// change sets a mode and reports whether it is known. The caller switches screens.
 func (m *modes) change(mode int, prefix byte, on bool) bool {
 	switch {
 	case prefix == 0 && mode == insertMode:
@@ -213,7 +210,7 @@ func (m *modes) change(mode int, prefix byte, on bool) bool {
 	return true
 }
 
-// escape is DECKPAM, DECKPNM, DECSC, DECRC, and the choice of a character set.
+// escape performs DECKPAM, DECKPNM, DECSC, DECRC and the choice of a character set.
 func (m *modes) escape(inter, final byte) {
 	switch {
 	case (inter == '(' || inter == ')') && (final == '0' || final == 'A' || final == 'B'):
@@ -228,22 +225,22 @@ func (m *modes) escape(inter, final byte) {
 	}
 }
 
-// shift is SO and SI.
+// shift performs SO and SI.
 func (m *modes) shift(b byte) {
 	if b == 0x0e || b == 0x0f {
 		m.shifted = int(0x0f - b)
 	}
 }
 
-// margins remembers the scrolling region.
+// margins records the scrolling region.
 func (m *modes) margins(top, bottom int) {
 	if top < bottom {
 		m.region, m.top, m.bottom = top > 1 || bottom < maxNumber, top-1, bottom
 	}
 }
 
-// softReset is DECSTR: what most programs leave behind is made good. It leaves the mouse,
-// what is pasted, the other keys and the screens.
+// softReset performs DECSTR: it undoes what most programs leave set. It keeps mouse
+// modes, bracketed paste, modifyOtherKeys and the screens.
 func (m *modes) softReset() {
 	was := *m
 	m.reset()
@@ -255,7 +252,7 @@ func (m *modes) softReset() {
 	m.kitty, m.alt, m.otherKeys, m.shape = was.kitty, was.alt, was.otherKeys, was.shape
 }
 
-// report answers whether a mode is set.
+// report returns the reply to a DECRQM query.
 func (m *modes) report(mode int, dec bool) string {
 	setting := func(on bool) ansi.ModeSetting {
 		if on {
@@ -278,7 +275,7 @@ func (m *modes) report(mode int, dec bool) string {
 	return ansi.ReportMode(ansi.ANSIMode(mode), ansi.ModeNotRecognized)
 }
 
-// The modes without a question mark.
+// Numbers of ANSI modes.
 const (
 	insertMode  = 4
 	newlineMode = 20

@@ -6,10 +6,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// asks answers DA and DSR. It says what vt would, as far as that is right: a VT220
-// with 132 columns, selective erase and colours.
-func (t *emulator) asks(c sequence) {
-	t.look()
+// replyToQuery answers DA and DSR as vt would, where that is right: as a VT220 with 132
+// columns, selective erase and colours.
+func (t *emulator) replyToQuery(c sequence) {
+	t.flushAll()
 	at := t.vt.CursorPosition()
 	switch what := c.param(0, 0); {
 	case c.final == 'c' && c.prefix == 0 && what == 0:
@@ -25,9 +25,9 @@ func (t *emulator) asks(c sequence) {
 	}
 }
 
-// colour implements sink: white on black, as vt has it.
+// colour implements parserSink. It reports white on black, as vt draws.
 func (t *emulator) colour(osc int, what []byte) {
-	if !asksColour(osc, what) {
+	if !isColourQuery(osc, what) {
 		return
 	}
 	white, black := ansi.XRGBColor{Color: color.White}, ansi.XRGBColor{Color: color.Black}
@@ -41,7 +41,7 @@ func (t *emulator) colour(osc int, what []byte) {
 	}
 }
 
-// asksColour reports whether a string asks for a colour that is answered.
-func asksColour(osc int, what []byte) bool {
+// isColourQuery reports whether a string queries a colour that is answered.
+func isColourQuery(osc int, what []byte) bool {
 	return osc >= 10 && osc <= 12 && string(what) == "?"
 }

@@ -13,85 +13,85 @@ import (
 	"troupe/spill"
 )
 
-// What the screens of a node may cost.
+// Limits of the screens of a node.
 const (
-	// MaxLive is how many emulators there are: each has a buffer of 4 MiB and two
-	// screens of 112 bytes a cell. The one that was used least recently makes room.
+	// MaxLive bounds the emulators: each has a buffer of 4 MiB and two screens of 112 bytes
+	// a cell. The least recently used one makes room.
 	MaxLive = 8
-	// idle is how long an emulator stays for the next question.
+	// idle is how long an unused emulator is kept.
 	idle = 30 * time.Second
-	// maxDrawing is how many are drawn at a time: a processor is for the jobs.
+	// maxDrawing bounds concurrent drawing: jobs need the processors.
 	maxDrawing = 2
-	// maxWaiting bounds those who wait for that.
+	// maxWaiting bounds the requests that wait for a drawing slot.
 	maxWaiting = 256
-	// budget is how long one request may draw; what is left is drawn for the next one.
+	// budget is how long one request may draw; the next request continues.
 	budget = time.Second
-	// window is how far behind the end of a log a screen is drawn from; before it only
-	// the modes are looked for, in the last maxSkim bytes: some hours of a program that
-	// paints each second, of which that takes 0.1 to 0.3 s.
-	window  = 512 << 10
-	maxSkim = 32 << 20
-	// maxAsking is how much of the end of a log is looked at for questions: whoever
-	// has written more since he asked does not wait for an answer.
-	maxAsking = 64 << 10
-	// leadIn is how far before a place a question may begin.
+	// window is how many bytes before the end of a log drawing starts. The maxModeScan bytes
+	// before the end are scanned for modes only. They cover hours of a program that draws
+	// each second, and take 0.1 to 0.3 s.
+	window      = 512 << 10
+	maxModeScan = 32 << 20
+	// maxQueryScan is how many bytes at the end of a log are scanned for queries. A program
+	// that has written more since its query does not wait for a reply.
+	maxQueryScan = 64 << 10
+	// leadIn is how many bytes before an offset a query may begin.
 	leadIn = 64
-	// readSize is how much of a log is read at a time.
+	// readSize is the size of one read of a log.
 	readSize = 64 << 10
 )
 
-// Renderer draws the screens of a node's jobs from their logs, which are all it needs:
-// what it has of a job can be given up at any time, and is made again, by another
-// process, too. It is safe for concurrent use. The zero value is ready.
+// Renderer draws the screens of a node's jobs from their logs alone. So an emulator can
+// be dropped at any time, and another process can draw it again. Renderer is safe for
+// concurrent use. The zero value is ready.
 type Renderer struct {
 	mu      sync.Mutex
 	jobs    map[messages.UID]*jobScreen
 	uses    int
 	waiting int
-	turns   chan struct{}
+	slots   chan struct{}
 	fresh   func(messages.Terminal) *emulator // nil: newEmulator
 	within  time.Duration                     // 0: budget
 }
 
-// jobScreen is one emulator.
+// jobScreen holds the emulator of one job.
 type jobScreen struct {
-	mu    sync.Mutex // held by who draws
+	mu    sync.Mutex // held while drawing
 	used  int
 	timer *time.Timer
 	term  *emulator
-	sizes []backends.SizeChange // of which the last was applied
+	sizes []backends.SizeChange // changes of size; the last was applied
 }
 
-// Show tells what a terminal shows, once and from a goroutine of its own. Of a log
-// that grows faster than it can be drawn it tells how far it came (At).
-func (s *Renderer) Show(t backends.Terminal, told func(messages.ScreenText, *messages.Error)) {
+// Show draws a terminal and calls done once, from another goroutine. If the log grows
+// faster than it can be drawn, At says how far the drawing came.
+func (s *Renderer) Show(t backends.Terminal, done func(messages.ScreenText, *messages.Error)) {
 	s.work(t, func(log spill.Log) *messages.Error {
-		return s.draw(t, log, func(d *jobScreen) { told(d.text(log.State().Size), nil) })
-	}, func(err *messages.Error) { told(messages.ScreenText{}, err) })
+		return s.draw(t, log, func(d *jobScreen) { done(d.text(log.State().Size), nil) })
+	}, func(err *messages.Error) { done(messages.ScreenText{}, err) })
 }
 
-// Answer tells what a terminal answers to what was asked behind the byte after, once
-// and from a goroutine of its own. It draws nothing unless something was asked.
-func (s *Renderer) Answer(t backends.Terminal, after int64, told func(backends.QueryReplies, *messages.Error)) {
+// Answer passes to done the replies to queries after the byte offset after. It calls
+// done once, from another goroutine, and draws only if there was a query.
+func (s *Renderer) Answer(t backends.Terminal, after int64, done func(backends.QueryReplies, *messages.Error)) {
 	s.work(t, func(log spill.Log) *messages.Error {
 		size := log.State().Size
-		if asked, err := asks(log, max(after, size-maxAsking), size); err != nil || !asked {
+		if asked, err := hasQuery(log, max(after, size-maxQueryScan), size); err != nil || !asked {
 			if err == nil {
-				told(backends.QueryReplies{Through: size, Bytes: size}, nil)
+				done(backends.QueryReplies{Through: size, Bytes: size}, nil)
 			}
 			return unreadable(err)
 		}
 		return s.draw(t, log, func(d *jobScreen) {
-			a := backends.QueryReplies{Through: max(after, d.term.sieve.at), Bytes: max(size, d.term.sieve.at)}
+			a := backends.QueryReplies{Through: max(after, d.term.sequences.at), Bytes: max(size, d.term.sequences.at)}
 			for _, r := range d.term.Replies(after) {
 				a.Data = append(a.Data, r.Data...)
 			}
-			told(a, nil)
+			done(a, nil)
 		})
-	}, func(err *messages.Error) { told(backends.QueryReplies{}, err) })
+	}, func(err *messages.Error) { done(backends.QueryReplies{}, err) })
 }
 
-// Close gives up all emulators; what is asked behind it makes new ones.
+// Close drops all emulators. Later requests make new ones.
 func (s *Renderer) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,18 +100,18 @@ func (s *Renderer) Close() {
 	}
 }
 
-// Live is how many emulators there are.
+// Live returns the number of emulators.
 func (s *Renderer) Live() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.jobs)
 }
 
-// work does something with the log of a terminal in a goroutine, in its turn.
+// work calls do with the log of a terminal, in a goroutine that holds a drawing slot.
 func (s *Renderer) work(t backends.Terminal, do func(spill.Log) *messages.Error, failed func(*messages.Error)) {
 	s.mu.Lock()
-	if s.turns == nil {
-		s.turns, s.jobs = make(chan struct{}, maxDrawing), map[messages.UID]*jobScreen{}
+	if s.slots == nil {
+		s.slots, s.jobs = make(chan struct{}, maxDrawing), map[messages.UID]*jobScreen{}
 	}
 	full := s.waiting >= maxWaiting
 	if !full {
@@ -121,14 +121,14 @@ func (s *Renderer) work(t backends.Terminal, do func(spill.Log) *messages.Error,
 	go func() {
 		if full {
 			failed(&messages.Error{
-				Code: messages.ResourceExhausted, Reason: "screens", Message: fmt.Sprintf("%d requests wait for screens to be drawn, which is all the node takes", maxWaiting),
-				Hint: "ask again",
+				Code: messages.ResourceExhausted, Reason: "screens", Message: fmt.Sprintf("limit of %d waiting screen requests reached", maxWaiting),
+				Hint: "retry",
 			})
 			return
 		}
-		s.turns <- struct{}{}
+		s.slots <- struct{}{}
 		defer func() {
-			<-s.turns
+			<-s.slots
 			s.mu.Lock()
 			s.waiting--
 			s.mu.Unlock()
@@ -152,8 +152,8 @@ func unreadable(err error) *messages.Error {
 	return &messages.Error{Code: messages.OutputUnavailable, Reason: "log", Message: "the output of the job cannot be read: " + err.Error(), Hint: "see the file the job names, if it has one"}
 }
 
-// draw brings the screen of a terminal up to its log and shows it to see. A fault of
-// the emulator costs it its life, and nobody else's.
+// draw draws a screen up to the end of its log and calls see. After a panic of the
+// emulator it drops that emulator and returns an error.
 func (s *Renderer) draw(t backends.Terminal, log spill.Log, see func(*jobScreen)) (failed *messages.Error) {
 	d := s.take(t.ID)
 	defer d.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Renderer) draw(t backends.Terminal, log spill.Log, see func(*jobScreen)
 			return
 		}
 		d.term = nil
-		if shown { // what see does is no drawing
+		if shown { // the panic came from see
 			panic(fault)
 		}
 		failed = &messages.Error{
@@ -176,7 +176,7 @@ func (s *Renderer) draw(t backends.Terminal, log spill.Log, see func(*jobScreen)
 		d.term = nil
 		return unreadable(err)
 	}
-	d.term.look()
+	d.term.flushAll()
 	shown = true
 	see(d)
 	return nil
@@ -194,7 +194,7 @@ func (s *Renderer) take(id messages.UID) *jobScreen {
 	s.mu.Lock()
 	d := s.jobs[id]
 	if d == nil {
-		s.room()
+		s.makeRoom()
 		d = &jobScreen{}
 		s.jobs[id] = d
 	}
@@ -204,14 +204,14 @@ func (s *Renderer) take(id messages.UID) *jobScreen {
 		d.timer.Stop()
 	}
 	used := d.used
-	d.timer = time.AfterFunc(idle, func() { s.rest(id, d, used) })
+	d.timer = time.AfterFunc(idle, func() { s.expire(id, d, used) })
 	s.mu.Unlock()
 	d.mu.Lock()
 	return d
 }
 
-// rest gives an emulator up that nobody has used since.
-func (s *Renderer) rest(id messages.UID, d *jobScreen, used int) {
+// expire drops an emulator that was not used since.
+func (s *Renderer) expire(id messages.UID, d *jobScreen, used int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.jobs[id] == d && d.used == used {
@@ -219,8 +219,8 @@ func (s *Renderer) rest(id messages.UID, d *jobScreen, used int) {
 	}
 }
 
-// room gives up the emulator that was used least recently, if there are many.
-func (s *Renderer) room() {
+// makeRoom drops the least recently used emulator if the limit is reached.
+func (s *Renderer) makeRoom() {
 	if len(s.jobs) < MaxLive {
 		return
 	}
@@ -232,11 +232,11 @@ func (s *Renderer) drop(id messages.UID) {
 	delete(s.jobs, id)
 }
 
-// text is what is shown.
+// text returns the screen as text.
 func (d *jobScreen) text(size int64) messages.ScreenText {
 	at := d.term.Cursor()
 	return messages.ScreenText{
 		Lines: d.term.Text(), Row: at.Row, Col: at.Col, Visible: at.Visible, Size: d.term.Size(), Alternate: d.term.Alt(), Title: d.term.Title(), Keys: d.term.Keys(), Modes: d.term.Modes(),
-		At: d.term.sieve.at, Bytes: max(size, d.term.sieve.at),
+		At: d.term.sequences.at, Bytes: max(size, d.term.sequences.at),
 	}
 }

@@ -235,7 +235,7 @@ func TestScreensAnswerWhatWasAsked(t *testing.T) {
 // Who has written much since he asked does not wait for an answer: a flood is not read.
 func TestScreensLookAtTheEndForQuestions(t *testing.T) {
 	s, b := newScreens(t), &book{}
-	b.add("\x1b[6n" + strings.Repeat("x\r\n", maxAsking))
+	b.add("\x1b[6n" + strings.Repeat("x\r\n", maxQueryScan))
 	require.Equal(t, backends.QueryReplies{Through: int64(len(b.data)), Bytes: int64(len(b.data))}, answer(t, s, b.terminal("A", small), 0))
 	require.Zero(t, s.Live())
 }
@@ -303,7 +303,7 @@ func TestScreensHaveABudget(t *testing.T) {
 	left := 3
 	d := &jobScreen{}
 	require.NoError(t, d.catchUp(b.terminal("A", small), b, newTermOf, func() bool { left--; return left > 0 }))
-	at := d.term.sieve.at
+	at := d.term.sequences.at
 	require.Greater(t, int64(len(b.data)), at)
 	require.NoError(t, d.catchUp(b.terminal("A", small), b, newTermOf, func() bool { return true }))
 	require.Equal(t, "done", shown(d.term))

@@ -1,12 +1,3 @@
-// Package screen draws what the terminals of jobs show. A Screen is one terminal:
-// bytes go in, the text that would be seen comes out. Screens keeps those of a node:
-// it draws a job's screen when somebody asks for it, from the end of the job's log,
-// and gives it up when nobody has asked for a while.
-//
-// The emulator is charmbracelet/x/vt. What a job writes is hostile to it, so nothing
-// reaches it but what a sieve has let through: no query (its answers would block it),
-// no number out of bounds, no string, no mode it would only remember. What it lacks
-// is made of what it has.
 package screen
 
 import (
@@ -19,61 +10,60 @@ import (
 	"troupe/messages"
 )
 
-// Screen is a terminal that nobody looks at. It is not safe for concurrent use, and
-// holds nothing but memory: no goroutine, no descriptor. Give it bytes in pieces of a
-// few kilobytes where time matters: it draws some ten thousand lines a second.
+// Screen is a terminal in memory. It is not safe for concurrent use, and has no
+// goroutine and no descriptor. It draws some ten thousand lines a second; write pieces
+// of a few KiB where time matters.
 type Screen interface {
-	// Write draws p. How the bytes are cut into pieces makes no difference, unless
-	// somebody looks in the middle of a character.
+	// Write draws p. Its division into pieces makes no difference, except to a view
+	// taken within a character.
 	Write(p []byte) (int, error)
-	// Resize changes the size, within bounds. Lines are cut and not folded anew.
+	// Resize changes the size, within bounds. Lines are cut, not rewrapped.
 	Resize(messages.Terminal)
 	Size() messages.Terminal
-	// Text is what is seen: a string for each row, without the blanks at its end.
+	// Text returns one string for each row, without trailing blanks.
 	Text() []string
 	Cursor() Cursor
 	// Alt reports whether the alternate screen is shown, as by an editor.
 	Alt() bool
-	// Title is what the program calls itself, without what acts on a terminal.
+	// Title returns the program's title, without characters that act on a terminal.
 	Title() string
-	// Keys are the modes that decide what a key sends.
+	// Keys returns the modes that decide what a key sends.
 	Keys() messages.KeyModes
-	// Modes is what makes another terminal one of these modes.
+	// Modes returns the sequences that set these modes on another terminal.
 	Modes() string
-	// Scrollback are the lines that went out at the top, oldest first, as many as are
-	// kept.
+	// Scrollback returns the lines that scrolled out at the top, oldest first.
 	Scrollback() []string
-	// Replies are the answers to what the program has asked the terminal, each with
-	// the byte behind its question: those behind the byte after, of the last maxReplies.
+	// Replies returns the replies to queries that ended after the byte offset after, at
+	// most the last maxReplies.
 	Replies(after int64) []Reply
 }
 
-// Cursor is where the next character goes; rows and columns count from 0.
+// Cursor is the position of the next character; rows and columns count from 0.
 type Cursor struct {
 	Row, Col int
 	Visible  bool
 }
 
-// Reply is what a terminal answers a program.
+// Reply is a terminal's reply to a query.
 type Reply struct {
-	At   int64 // bytes written up to the end of the question
+	At   int64 // bytes written up to the end of the query
 	Data []byte
 }
 
 // Bounds of a screen.
 const (
-	// MaxScrollback bounds the lines that are kept: x/vt moves all of them for each
-	// line that goes.
+	// MaxScrollback bounds the kept lines: vt moves all of them for each line that scrolls
+	// out.
 	MaxScrollback = 1000
-	// MaxRows and MaxCols bound its size: a cell takes 112 bytes, twice.
+	// MaxRows and MaxCols bound the size: a cell takes 112 bytes, twice.
 	MaxRows, MaxCols = 300, 500
-	// maxReplies bounds the answers that nobody has taken.
+	// maxReplies bounds the replies kept for Replies.
 	maxReplies = 64
 	// maxTitle bounds a title, in runes.
 	maxTitle = 256
 )
 
-// bounded is a size that can be drawn.
+// bounded returns a size that can be drawn.
 func bounded(size messages.Terminal) messages.Terminal {
 	if size.Rows <= 0 || size.Cols <= 0 {
 		size = messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols}
@@ -81,30 +71,30 @@ func bounded(size messages.Terminal) messages.Terminal {
 	return messages.Terminal{Rows: min(size.Rows, MaxRows), Cols: min(size.Cols, MaxCols)}
 }
 
-// emulator is a Screen: the sink of a sieve, in front of an emulator.
+// emulator implements Screen: a parserSink in front of vt.
 type emulator struct {
-	sieve sequenceParser
-	modes modes
-	vt    *vt.Emulator
-	size  messages.Terminal
+	sequences sequenceParser
+	modes     modes
+	vt        *vt.Emulator
+	size      messages.Terminal
 
-	out     []byte // not given to vt yet
-	last    int    // where in out its last character begins; another one may join it
+	out     []byte // output not yet given to vt
+	last    int    // offset in out of the last character, which a combining mark may join
 	again   []byte // the last character, for REP
-	scrolls int    // at most so many lines went into the scrollback of the alternate screen
+	scrolls int    // upper bound of the lines in the alternate screen's scrollback
 	name    string
 	replies []Reply
 }
 
-// maxOut is how much is given to vt at a time.
+// maxOut is how many bytes vt gets at a time.
 const maxOut = 4 << 10
 
 func newEmulator(size messages.Terminal, scrollback int) *emulator {
 	t := &emulator{size: bounded(size)}
-	t.sieve.to = t
+	t.sequences.to = t
 	t.modes.reset()
 	t.vt = vt.NewEmulator(t.size.Cols, t.size.Rows)
-	// Whatever it would answer: with its pipe closed it cannot wait for a reader.
+	// With its pipe closed vt never waits for a reader of its replies.
 	if c, ok := t.vt.InputPipe().(io.Closer); ok {
 		_ = c.Close()
 	}
@@ -117,34 +107,34 @@ func (t *emulator) Write(p []byte) (int, error) {
 	return t.draw(p, func() bool { return true }), nil
 }
 
-// drawStep is how much is drawn before somebody may have had enough: the worst takes
+// drawStep is how many bytes are drawn between two checks of the time: the worst take
 // vt 0.1 s.
 const drawStep = 1 << 10
 
-// draw draws p for as long as more says so, and returns how much of it.
+// draw draws p while more returns true, and returns the number of bytes drawn.
 func (t *emulator) draw(p []byte, more func() bool) int {
 	done := 0
 	for simple := 0; done < len(p) && more(); {
 		if done >= simple {
-			skip, length := t.ahead(p[done:])
+			skip, length := t.fastPath(p[done:])
 			simple = done + max(length, 1)
 			if skip > 0 {
 				t.out, t.last = append(t.out[:0], '\r'), 1
-				t.sieve.at += int64(skip)
+				t.sequences.at += int64(skip)
 				done += skip
 			}
 		}
-		n := min(drawStep, max(simple-done, stumble), len(p)-done)
-		t.sieve.take(p[done : done+n])
+		n := min(drawStep, max(simple-done, retryStep), len(p)-done)
+		t.sequences.take(p[done : done+n])
 		done += n
 	}
 	t.flush(t.last)
 	return done
 }
 
-// stumble is how much is drawn where text does not go on, before it is looked for
+// retryStep is how many bytes are drawn, where plain text ends, before fastPath looks
 // again.
-const stumble = 64
+const retryStep = 64
 
 // flush gives vt the first n bytes of out.
 func (t *emulator) flush(n int) {
@@ -158,10 +148,10 @@ func (t *emulator) flush(n int) {
 	}
 }
 
-// look brings the emulator to where the bytes are.
-func (t *emulator) look() { t.flush(len(t.out)) }
+// flushAll gives vt all of out.
+func (t *emulator) flushAll() { t.flush(len(t.out)) }
 
-// put adds what no character behind it joins.
+// put adds output that no later character joins.
 func (t *emulator) put(s string) {
 	t.out = append(t.out, s...)
 	t.last = len(t.out)
@@ -176,10 +166,10 @@ func (t *emulator) Resize(size messages.Terminal) {
 	if size == t.size {
 		return
 	}
-	t.look()
+	t.flushAll()
 	if over := t.vt.CursorPosition().Y - size.Rows + 1; over > 0 && !t.modes.alt && !t.modes.region { // the line of the cursor stays
 		t.put(csi(over, 'S') + csi(over, 'A'))
-		t.look()
+		t.flushAll()
 	}
 	t.size = size
 	t.vt.Resize(size.Cols, size.Rows)
@@ -191,7 +181,7 @@ func (t *emulator) Size() messages.Terminal { return t.size }
 
 // Text implements Screen.
 func (t *emulator) Text() []string {
-	t.look()
+	t.flushAll()
 	lines := make([]string, t.size.Rows)
 	for y := range lines {
 		lines[y] = line(t.size.Cols, func(x int) *uv.Cell { return t.vt.CellAt(x, y) })
@@ -199,14 +189,14 @@ func (t *emulator) Text() []string {
 	return lines
 }
 
-// line is the text of a row.
+// line returns the text of a row.
 func line(cols int, cell func(x int) *uv.Cell) string {
 	var b strings.Builder
 	for x := 0; x < cols; x++ {
 		switch c := cell(x); {
 		case c == nil, c.Content == "" && c.Width > 0:
 			b.WriteByte(' ')
-		case c.Content == "": // behind a wide one
+		case c.Content == "": // second cell of a wide character
 		default:
 			b.WriteString(c.Content)
 		}
@@ -216,7 +206,7 @@ func line(cols int, cell func(x int) *uv.Cell) string {
 
 // Cursor implements Screen.
 func (t *emulator) Cursor() Cursor {
-	t.look()
+	t.flushAll()
 	at := t.vt.CursorPosition()
 	return Cursor{Row: at.Y, Col: at.X, Visible: t.modes.visible}
 }
@@ -235,7 +225,7 @@ func (t *emulator) Modes() string { return t.modes.replay() }
 
 // Scrollback implements Screen.
 func (t *emulator) Scrollback() []string {
-	t.look()
+	t.flushAll()
 	kept := t.vt.Scrollback()
 	lines := make([]string, kept.Len())
 	for y := range lines {
@@ -255,10 +245,10 @@ func (t *emulator) Replies(after int64) []Reply {
 	return nil
 }
 
-// reply remembers an answer.
+// reply stores a reply.
 func (t *emulator) reply(data string) {
 	if len(t.replies) == maxReplies {
 		t.replies = append(t.replies[:0], t.replies[1:]...)
 	}
-	t.replies = append(t.replies, Reply{At: t.sieve.done, Data: []byte(data)})
+	t.replies = append(t.replies, Reply{At: t.sequences.done, Data: []byte(data)})
 }

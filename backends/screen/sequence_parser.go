@@ -9,41 +9,39 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// The bounds of one sequence: output must not fill the memory. More of it is read to its
-// end, and not kept.
+// Bounds of one sequence. A longer one is read to its end and discarded.
 const (
 	maxParams  = 32
 	maxNumber  = 9999
 	maxCSI     = maxParams * 6
 	maxOSC     = 4 << 10
-	maxCluster = 16 // runes that are drawn as one character; those behind are left out
+	maxCluster = 16 // runes drawn as one character; more are left out
 )
 
-// sequenceParser stands between what a job writes and whoever draws it: out of any bytes it
-// makes UTF-8 and the few sequences that its sink has methods for, each whole and
-// with numbers within bounds. It keeps its state from one piece to the next, and no
-// more than maxOSC of a sequence.
+// sequenceParser turns hostile output into UTF-8 and the few sequences for which its
+// sink has methods. Each sequence is whole and its numbers are within bounds. The
+// parser keeps its state between pieces, and at most maxOSC bytes of a sequence.
 type sequenceParser struct {
 	to    parserSink
 	state parser.State
 	seq   []byte // the sequence so far
-	over  bool   // it is longer than we keep
-	part  []byte // of a rune that is not whole
-	at    int64  // bytes taken
-	done  int64  // … up to the end of the last sequence
+	over  bool   // the sequence exceeds its bound
+	part  []byte // of an incomplete rune
+	at    int64  // bytes read
+	done  int64  // bytes read up to the end of the last sequence
 
 	cluster int  // runes of the last character
-	joined  bool // … which takes the next, whatever it is
+	joined  bool // the last character takes the next rune, whatever it is
 }
 
-// parserSink is told what a sieve has let through, in order.
+// parserSink receives the parsed output in order.
 type parserSink interface {
 	text(p []byte)               // printable ASCII
 	char(r rune, joins bool)     // any other rune; joins: it belongs to the last character
 	control(b byte)              // BS, HT, LF, CR, SO or SI; VT and FF are LF
 	escape(inter, final byte)    // ESC … final
 	csi(c sequence)              // CSI … final
-	title(s []byte)              // OSC 0, OSC 2: whatever it holds
+	title(s []byte)              // OSC 0 and OSC 2, unfiltered
 	colour(osc int, what []byte) // OSC 4, 10, 11, 12, and 104, 110, 111, 112
 }
 
@@ -54,7 +52,7 @@ type sequence struct {
 	raw                  []byte
 }
 
-// param is the i-th number, or absent if it is not given or 0.
+// param returns the i-th number, or absent if it is missing or 0.
 func (c sequence) param(i, absent int) int {
 	if i >= len(c.params) || c.params[i] <= 0 {
 		return absent
@@ -62,7 +60,7 @@ func (c sequence) param(i, absent int) int {
 	return c.params[i]
 }
 
-// take passes p on.
+// take parses p.
 func (s *sequenceParser) take(p []byte) {
 	for len(p) > 0 {
 		n := s.step(p)
@@ -70,7 +68,7 @@ func (s *sequenceParser) take(p []byte) {
 	}
 }
 
-// step takes the next bytes of p, at least one.
+// step parses at least one byte of p and returns how many.
 func (s *sequenceParser) step(p []byte) int {
 	if s.state != parser.GroundState {
 		return s.inside(p)
@@ -96,7 +94,7 @@ func (s *sequenceParser) step(p []byte) int {
 	return n
 }
 
-// plain is how many of the first bytes of p are printable ASCII.
+// plain returns how many bytes at the start of p are printable ASCII.
 func plain(p []byte) int {
 	for i, b := range p {
 		if b < 0x20 || b >= 0x7f {
@@ -106,7 +104,7 @@ func plain(p []byte) int {
 	return len(p)
 }
 
-// complete adds one byte to a rune, or finds that it is none.
+// complete adds one byte to an incomplete rune, or finds that the bytes are invalid.
 func (s *sequenceParser) complete(p []byte) int {
 	both := append(s.part, p[0])
 	if !utf8.FullRune(both) {
@@ -119,22 +117,22 @@ func (s *sequenceParser) complete(p []byte) int {
 	if n == len(both) {
 		return 1
 	}
-	for range both[1 : len(both)-1] { // what was held back is no rune; p[0] begins anew
+	for range both[1 : len(both)-1] { // the bytes before are invalid; p[0] is parsed again
 		s.rune(utf8.RuneError)
 	}
 	return 0
 }
 
-// rune passes on a rune that is not ASCII, unless nothing of it is to be seen.
+// rune passes on a rune that is not ASCII, unless it is invisible.
 func (s *sequenceParser) rune(r rune) {
 	switch {
-	case r >= 0x80 && r <= 0x9f, r >= 0xfff9 && r <= 0xfffb: // C1, and what annotates
+	case r >= 0x80 && r <= 0x9f, r >= 0xfff9 && r <= 0xfffb: // C1 and annotations
 		return
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c: // direction
 		return
 	}
 	joins := s.cluster > 0 && (s.joined || r >= 0x1f3fb && r <= 0x1f3ff || ansi.StringWidth(string(r)) == 0)
-	flag := r >= 0x1f1e6 && r <= 0x1f1ff // a flag is two of them
+	flag := r >= 0x1f1e6 && r <= 0x1f1ff // two of them make a flag
 	s.joined = r == 0x200d || flag && !joins
 	if !joins {
 		s.cluster = 0
@@ -144,7 +142,7 @@ func (s *sequenceParser) rune(r rune) {
 	}
 }
 
-// controlled takes a control character, within a sequence, too.
+// controlled handles a control character, also within a sequence.
 func (s *sequenceParser) controlled(b byte) {
 	switch b {
 	case 0x1b:
@@ -162,13 +160,13 @@ func (s *sequenceParser) controlled(b byte) {
 
 func (s *sequenceParser) begin() { s.state, s.seq, s.over = parser.EscapeState, s.seq[:0], false }
 
-// text reports whether the state is that of a string, whose end is not a final byte.
+// text reports whether the state is that of a string, which has no final byte.
 func text(state parser.State) bool {
 	return state >= parser.OscStringState || state == parser.DcsStringState
 }
 
-// inside takes the next byte of a sequence. A byte above ASCII is of a string or ends
-// the sequence.
+// inside parses the next byte of a sequence. A byte above ASCII belongs to a string or
+// ends the sequence.
 func (s *sequenceParser) inside(p []byte) int {
 	b := p[0]
 	if text(s.state) {
@@ -204,8 +202,8 @@ func (s *sequenceParser) keep(b byte, most int) {
 	}
 }
 
-// string takes a part of a string, up to its end: BEL, ESC (of ST), CAN or SUB. The
-// table would end it at a byte 0x9C, too, which is a part of many a letter.
+// string parses part of a string, up to BEL, ESC (of ST), CAN or SUB. The table would
+// also end it at a byte 0x9C, which occurs within many UTF-8 letters.
 func (s *sequenceParser) string(p []byte) int {
 	n := bytes.IndexAny(p, "\a\x1b\x18\x1a")
 	if n < 0 {
@@ -253,7 +251,7 @@ func (s *sequenceParser) osc(p []byte) {
 	}
 }
 
-// dispatch passes on a sequence that ends with b.
+// dispatch passes on a sequence whose final byte is b.
 func (s *sequenceParser) dispatch(was parser.State, b byte) {
 	if s.over {
 		return
@@ -283,8 +281,8 @@ func first(p []byte) byte {
 	return p[0]
 }
 
-// numbers are the parameters of a sequence, as many as we keep; parts of a parameter
-// count as parameters.
+// numbers returns the parameters of a sequence, at most maxParams. Sub-parameters count
+// as parameters.
 func numbers(p []byte) []int {
 	if len(p) == 0 {
 		return nil
@@ -301,7 +299,7 @@ func numbers(p []byte) []int {
 		case b == ';', b == ':':
 			all = append(all, -1)
 		default:
-			return nil // no parameter looks like that
+			return nil // invalid parameter
 		}
 	}
 	return all
