@@ -222,7 +222,7 @@ func TestFaultListenerMayPanic(t *testing.T) {
 		panic("no")
 	})
 	for i := range strings.Fields(wholeLife) {
-		if err := within(t, faults); !strings.Contains(err.Error(), "listener") {
+		if err := within(t, faults); !strings.Contains(err.Error(), "fact handler") {
 			t.Errorf("%v", err)
 		}
 		if i == 0 {

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupEvents hears of cgroups that change whether they are populated: one inotify
-// descriptor for the whole engine, with a watch only for jobs that left
-// something behind (a user has few descriptors of that kind).
+// cgroupEvents watches cgroups for changes of "populated". The engine has one inotify
+// descriptor, with a watch only for jobs with leftovers: a user has few watches.
 type cgroupEvents struct {
 	h   *platform
-	buf []byte // the common goroutine's
+	buf []byte // of the shared goroutine
 
 	mu      sync.Mutex
 	fd      int
@@ -53,7 +52,7 @@ func (w *cgroupEvents) remove(wd int) {
 	}
 }
 
-// open begins, once. Called with mu.
+// open opens the inotify descriptor, once. The caller holds mu.
 func (w *cgroupEvents) open() error {
 	if w.closed {
 		return os.ErrClosed
@@ -72,7 +71,7 @@ func (w *cgroupEvents) open() error {
 	return err
 }
 
-// read takes the events that have come.
+// read handles the events that are ready.
 func (w *cgroupEvents) read(fd int) {
 	for {
 		n, err := w.h.sys.Read(fd, w.buf)
@@ -83,7 +82,7 @@ func (w *cgroupEvents) read(fd int) {
 	}
 }
 
-// tell calls for each event. A queue that overflowed calls for all.
+// tell makes the call for each event. After an overflow it makes all calls.
 func (w *cgroupEvents) tell(events []byte) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		wd := int(int32(binary.NativeEndian.Uint32(events)))

@@ -8,21 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroup is one cgroup, leased to a job. Behind its end no call of the former
-// job reaches it: the next job is in it.
+// cgroup is one cgroup, leased to a job. After the lease ends no call of that job
+// reaches it: the next job may be in it.
 type cgroup struct {
 	all  *cgroups
 	name string
 
 	mu     sync.Mutex
-	fd     int  // -1: only the name is held
+	fd     int  // -1: only the name is known
 	events int  // cgroup.events, open as long as fd is
-	asMade bool // when it was last read nobody was in it and it was not frozen
-	killed bool // it never serves again
+	asMade bool // when last read it was empty and not frozen
+	killed bool // it cannot be used again
 	ended  bool
 }
 
-// file opens one of its files.
+// file opens one of the cgroup's files.
 func (g *cgroup) file(name string, flags int) (int, error) {
 	if g.fd >= 0 {
 		return g.all.platform.sys.OpenAt(g.fd, name, flags)
@@ -30,7 +30,8 @@ func (g *cgroup) file(name string, flags int) (int, error) {
 	return g.all.platform.sys.OpenAt(g.all.base, g.name+"/"+name, flags)
 }
 
-// held settles whether a live job's cgroup keeps its descriptor.
+// held counts the open descriptor of a live job's cgroup, or closes it if there are too
+// many.
 func (g *cgroup) held() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -39,7 +40,7 @@ func (g *cgroup) held() {
 	}
 }
 
-// shut closes the descriptors of a leased cgroup. Called with mu.
+// shut closes the descriptors of a leased cgroup. The caller holds mu.
 func (g *cgroup) shut() {
 	g.all.open.Add(-1)
 	g.close()
@@ -76,7 +77,7 @@ func (g *cgroup) while(f func()) {
 	}
 }
 
-// read reads one of its files.
+// read reads one of the cgroup's files.
 func (g *cgroup) read(name string) ([]byte, error) {
 	dir, path := g.fd, name
 	if dir < 0 {
@@ -85,11 +86,11 @@ func (g *cgroup) read(name string) ([]byte, error) {
 	return readFile(g.all.platform.sys, dir, path)
 }
 
-// populated reports whether a process is in it or below it.
+// populated reports whether a process is in the cgroup or below it.
 func (g *cgroup) populated() (bool, error) {
 	text, err := g.readEvents()
 	if err == unix.ENOENT || err == unix.ENODEV {
-		return false, nil // somebody has removed it: it was empty
+		return false, nil // it was removed, so it was empty
 	}
 	if err != nil {
 		return true, err
@@ -100,7 +101,7 @@ func (g *cgroup) populated() (bool, error) {
 	return populated != 0 || !ok, nil
 }
 
-// readEvents costs one call as long as the descriptors are held.
+// readEvents reads cgroup.events, with one call while the descriptors are open.
 func (g *cgroup) readEvents() ([]byte, error) {
 	if g.fd < 0 {
 		return g.read("cgroup.events")
@@ -110,8 +111,7 @@ func (g *cgroup) readEvents() ([]byte, error) {
 	return buf[:max(n, 0)], err
 }
 
-// oomKills counts the processes that the kernel has killed in it for want of
-// memory; -1 if nobody counts.
+// oomKills counts the OOM kills in the cgroup; -1: unknown.
 func (g *cgroup) oomKills() int64 {
 	if !g.all.memory {
 		return -1
@@ -127,7 +127,7 @@ func (g *cgroup) oomKills() int64 {
 	return n
 }
 
-// procs lists the processes in it and below it.
+// procs lists the processes in the cgroup and below it.
 func (g *cgroup) procs() []int {
 	if g.fd >= 0 {
 		return procsBelow(g.all.platform.sys, g.fd, ".", maxCgroupDepth)
@@ -156,12 +156,12 @@ func procsBelow(sys Sys, dir int, path string, depth int) []int {
 	return pids
 }
 
-// kill kills everything in it and below it at once, whatever forks meanwhile, but for a
-// process with several threads that executes another program just then (docs/decisions/034).
-// The kernel counts the kills of a cgroup and ends at birth whoever is cloned
-// into one whose count is not that of its parent's cgroup (Linux 6.14 and the
-// stable ones that took its fix of the race with fork): a killed cgroup would
-// kill the next job. Called with mu.
+// kill kills all processes in the cgroup and below it at once, forks included. It
+// misses a process with several threads that is in execve (docs/decisions/034).
+//
+// A killed cgroup is not reused. The kernel counts kills and kills a new process at its
+// clone if that count differs from its parent's cgroup (Linux 6.14 and backports). The
+// caller holds mu.
 func (g *cgroup) kill() error {
 	if !g.all.canEnd {
 		return unix.ENOENT
@@ -176,7 +176,7 @@ func (g *cgroup) kill() error {
 	return err
 }
 
-// thaw lets a frozen cgroup run: a job may have frozen its own.
+// thaw unfreezes the cgroup: a job may have frozen its own.
 func (g *cgroup) thaw() {
 	if fd, err := g.file("cgroup.freeze", unix.O_WRONLY); err == nil {
 		_, _ = g.all.platform.sys.Write(fd, []byte("0"))
@@ -184,7 +184,7 @@ func (g *cgroup) thaw() {
 	}
 }
 
-// giveBack ends the lease. What is empty and as it was made serves again.
+// giveBack ends the lease. An empty, unchanged cgroup is kept for another job.
 func (g *cgroup) giveBack() {
 	g.mu.Lock()
 	if g.ended {
@@ -200,7 +200,7 @@ func (g *cgroup) giveBack() {
 	g.remove()
 }
 
-// release gives back a cgroup that was leased with held.
+// release gives back a cgroup that held has counted.
 func (g *cgroup) release() {
 	g.mu.Lock()
 	if !g.ended && g.fd >= 0 {
@@ -210,8 +210,8 @@ func (g *cgroup) release() {
 	g.giveBack()
 }
 
-// pristine reports whether nobody is in it, nobody froze or killed it and
-// nothing was made below it. Called with mu.
+// pristine reports whether the cgroup is empty, never frozen or killed, and without
+// children. The caller holds mu.
 func (g *cgroup) pristine() bool {
 	if g.killed {
 		return false
@@ -231,7 +231,7 @@ func (g *cgroup) pristine() bool {
 	return err == nil && st.Nlink <= 2
 }
 
-// reuse puts the cgroup, as a new lease, into the pool.
+// reuse puts the cgroup into the pool for a new lease.
 func (g *cgroup) reuse() bool {
 	if !g.all.room() {
 		return false
@@ -250,7 +250,7 @@ func (g *cgroup) reuse() bool {
 	return true
 }
 
-// spoil ends the lease of a cgroup in which no fork succeeds.
+// spoil ends the lease of a cgroup in which forks fail.
 func (g *cgroup) spoil() {
 	g.all.forked(false)
 	g.mu.Lock()
@@ -259,7 +259,7 @@ func (g *cgroup) spoil() {
 	g.remove()
 }
 
-// remove gives the cgroup to the janitor.
+// remove gives the cgroup to the remover.
 func (g *cgroup) remove() {
 	g.close()
 	g.all.waste.remove(g.name)

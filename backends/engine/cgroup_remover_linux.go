@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRemover removes cgroups that serve no more, one after the other. Each removal
-// waits for a lock that all cgroups of the machine share, and holds a thread
-// meanwhile: the ends of 10,000 jobs at once had 3,500 of them.
+// cgroupRemover removes unused cgroups one after the other. Each removal waits for a
+// lock of all cgroups of the machine and holds a thread: 10,000 ends at once took 3,500
+// threads.
 type cgroupRemover struct {
 	all *cgroups
 
@@ -18,15 +18,14 @@ type cgroupRemover struct {
 	busy  bool
 }
 
-// The removal of a cgroup may have to wait until the kernel has released its last process.
+// Retries of a removal: the kernel may not have released the last process yet.
 const (
 	removePause = 2 * time.Millisecond
 	removeLast  = 512 * time.Millisecond
 	removeTries = 9 // doubling: one second in all
 )
 
-// remove removes a cgroup, now or soon; what nobody could empty goes with the
-// base directory.
+// remove removes a cgroup soon. One that never empties goes with the base directory.
 func (k *cgroupRemover) remove(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -37,8 +36,7 @@ func (k *cgroupRemover) remove(name string) {
 	}
 }
 
-// take gives all that is to be removed; with nothing left the work ends, unless
-// some are held back for another try.
+// take returns the queued names. Without names or retries the work ends.
 func (k *cgroupRemover) take(held int) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,7 +74,7 @@ func (k *cgroupRemover) work() {
 	}
 }
 
-// try reports whether a cgroup is gone, or out of reach.
+// try removes a cgroup and reports whether it is gone or unreachable.
 func (k *cgroupRemover) try(name string) bool {
 	sys, base := k.all.platform.sys, k.all.base
 	switch err := sys.RmdirAt(base, name); err {

@@ -14,35 +14,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroups is a directory of the cgroup v2 hierarchy with one cgroup for each
-// live job and a few emptied ones that wait for the next.
+// cgroups is a directory of the cgroup v2 hierarchy. It has one cgroup for each live
+// job, and a few emptied ones for the next jobs.
 type cgroups struct {
 	platform *platform
 	path     string // <own cgroup>/troupe-<node>-<owner>
 	parent   int    // descriptor of <own cgroup>
 	base     int    // descriptor of path
 	name     string
-	memory   bool // the memory controller counts in them
+	memory   bool // the memory controller is enabled
 	canEnd   bool // cgroup.kill exists
 
-	last  atomic.Int64 // name of the newest
-	open  atomic.Int64 // descriptors that leased cgroups hold
+	last  atomic.Int64 // name of the newest cgroup
+	open  atomic.Int64 // descriptors held by leased cgroups
 	watch *cgroupEvents
 	waste *cgroupRemover
 
 	mu     sync.Mutex
 	idle   []*cgroup
-	failed int  // forks in a row that would not have one
-	off    bool // forks go without
+	failed int  // consecutive forks that failed for their cgroup
+	off    bool // forks use no cgroup
 }
 
 const (
-	// maxOpen is how many live jobs keep the descriptor of their cgroup, which
-	// saves a lookup for each call; 10,000 jobs have no descriptors for it.
+	// maxOpen bounds the live jobs that keep their cgroup's descriptor, which saves a lookup
+	// for each call. There are not enough descriptors for 10,000 jobs.
 	maxOpen = 256
 
-	// maxSpoiled is how many forks in a row may fail for their cgroup before no
-	// more is tried.
+	// maxSpoiled is how many consecutive forks may fail for their cgroup before cgroups are
+	// no longer used.
 	maxSpoiled = 3
 )
 
@@ -68,7 +68,7 @@ func newCgroups(h *platform) (*cgroups, error) {
 	return c, nil
 }
 
-// make makes the base directory and tries out one cgroup of it.
+// make makes the base directory and tests one cgroup in it.
 func (c *cgroups) make() error {
 	sys := c.platform.sys
 	if err := sys.MkdirAt(c.parent, c.name); err != nil && err != unix.EEXIST {
@@ -89,8 +89,8 @@ func (c *cgroups) make() error {
 	return nil
 }
 
-// cgroupRoot finds the directory of this process's own cgroup, never by a
-// fixed path: /proc/self/mountinfo tells where the hierarchy is.
+// cgroupRoot returns the directory of this process's cgroup, found by
+// /proc/self/mountinfo.
 func cgroupRoot(h *platform) (string, error) {
 	if root := h.engine.opt.CgroupRoot; root != "" {
 		return root, nil
@@ -110,8 +110,7 @@ func cgroupRoot(h *platform) (string, error) {
 	return dir, nil
 }
 
-// cgroupDir finds the directory in the text of the two files; "" if it is not
-// to be seen.
+// cgroupDir finds that directory in the text of the two files; "": not visible.
 func cgroupDir(mounts, member string) string {
 	for line := range strings.Lines(member) {
 		own, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::")
@@ -134,13 +133,13 @@ func cgroupDir(mounts, member string) string {
 	return ""
 }
 
-// unescape takes back the octal escapes of mountinfo.
+// unescape decodes the octal escapes of mountinfo.
 func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// owner names this process beyond the reuse of its pid: pid, start time and
-// the pid namespace in which both hold.
+// owner identifies this process beyond the reuse of its pid: pid, start time and pid
+// namespace.
 func (h *platform) owner() string {
 	space := "0"
 	if link, err := os.Readlink("/proc/self/ns/pid"); err == nil {
@@ -149,7 +148,7 @@ func (h *platform) owner() string {
 	return strconv.Itoa(h.self.pid) + "." + strconv.FormatUint(h.self.start, 10) + "." + space
 }
 
-// take gives a cgroup with nobody in it, open; nil if there is none to be had.
+// take returns an empty cgroup, open; nil: none is available.
 func (c *cgroups) take() *cgroup {
 	c.mu.Lock()
 	if c.off {
@@ -190,7 +189,7 @@ func (c *cgroups) room() bool {
 	return !c.off && len(c.idle) < c.platform.engine.opt.PoolSize
 }
 
-// keep puts an emptied cgroup back, if there is room for it.
+// keep puts an emptied cgroup back, if there is room.
 func (c *cgroups) keep(g *cgroup) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +200,7 @@ func (c *cgroups) keep(g *cgroup) bool {
 	return true
 }
 
-// forked counts whether forks succeed in cgroups.
+// forked records whether a fork into a cgroup succeeded.
 func (c *cgroups) forked(ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +213,7 @@ func (c *cgroups) forked(ok bool) {
 	}
 }
 
-// close ends the pool. What is empty stays until remove.
+// close ends the pool. Empty cgroups stay until remove.
 func (c *cgroups) close() {
 	c.mu.Lock()
 	idle := c.idle
@@ -226,7 +225,7 @@ func (c *cgroups) close() {
 	}
 }
 
-// remove removes the base directory with all that is empty in it.
+// remove removes the base directory with all empty cgroups.
 func (c *cgroups) remove() { removeCgroup(c.platform.sys, c.parent, c.name) }
 
 // shut closes the descriptors.
@@ -238,11 +237,10 @@ func (c *cgroups) shut() {
 	_ = sys.Close(c.parent)
 }
 
-// maxCgroupDepth bounds the walk down a tree of cgroups, which a job may have
-// made as deep as it liked.
+// maxCgroupDepth bounds the walk down cgroups that a job has made.
 const maxCgroupDepth = 16
 
-// removeCgroup removes a cgroup and those below it, as far as they are empty.
+// removeCgroup removes a cgroup and those below it, if empty.
 func removeCgroup(sys Sys, dir int, name string) {
 	removeBelow(sys, dir, name, maxCgroupDepth)
 }
@@ -257,8 +255,7 @@ func removeBelow(sys Sys, dir int, name string, depth int) {
 	_ = sys.RmdirAt(dir, name)
 }
 
-// subCgroups lists the cgroups in one: directories have no dot in their name
-// unless a job chose so, files always have.
+// subCgroups lists the child cgroups. Any name may be a directory, so it checks each.
 func subCgroups(sys Sys, dir int, name string) []string {
 	names, _ := listDir(sys, dir, name)
 	var subs []string
@@ -271,7 +268,7 @@ func subCgroups(sys Sys, dir int, name string) []string {
 	return subs
 }
 
-// keyed finds the number behind a key in a flat keyed file.
+// keyed returns the number after a key in a flat keyed file.
 func keyed(text []byte, key string) (int64, bool) {
 	for line := range bytes.Lines(text) {
 		k, v, ok := bytes.Cut(bytes.TrimSpace(line), []byte(" "))

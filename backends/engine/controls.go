@@ -11,32 +11,31 @@ import (
 	"troupe/messages"
 )
 
-// controls are what a job was asked and not yet answered for. They take effect
-// one by one, in a goroutine of the engine; input is answered when the kernel has
-// taken it, and holds back the answers behind it that have no number. Guarded by
-// job.mu.
+// controls holds the controls of a job that are not answered. They take effect one by
+// one, in a goroutine of the engine. Input is answered when the kernel has taken it;
+// unnumbered answers after it wait. job.mu guards the fields.
 type controls struct {
 	todo    []control
 	answers []*answer
-	now     *answer // of the one that is done
+	now     *answer // of the control that is being performed
 	busy    bool
 }
 
-// control is one that waits for its turn.
+// control is a queued control.
 type control struct {
 	what backends.Control
 	to   *answer
 }
 
-// answer is one that is due; fact is nil until it is known.
+// answer is the reply to a control; fact is nil until it is known.
 type answer struct {
 	by   *backends.Binding
-	nth  uint64 // of the control; 0: it is answered in its order
+	nth  uint64 // number of the control; 0: it is answered in order
 	fact messages.ProcessFact
-	acts bool // nothing refuses it any more: the job may see its effect, and exit of it
+	acts bool // the control takes effect and cannot be refused: the job may react and exit
 }
 
-// forget drops the answers that a former owner is due.
+// forget drops the answers that a former owner waits for.
 func (c *controls) forget() {
 	if c == nil {
 		return
@@ -46,7 +45,7 @@ func (c *controls) forget() {
 	}
 }
 
-// refuseRest answers what an ended process can do no more.
+// refuseRest answers the controls that an exited process cannot perform.
 func (c *controls) refuseRest() {
 	if c == nil {
 		return
@@ -62,7 +61,7 @@ func (c *controls) refuseRest() {
 	}
 }
 
-// acts says that the control which is done takes effect now.
+// acts records that the current control takes effect now.
 func (j *job) acts() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -71,12 +70,12 @@ func (j *job) acts() {
 	}
 }
 
-// do takes a control; it changes nothing yet.
+// do queues a control.
 func (j *job) do(by *backends.Binding, c backends.Control) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.phase == phaseDone {
-		return // nothing follows the last word
+		return // no fact follows the last one
 	}
 	if j.controls == nil {
 		j.controls = &controls{}
@@ -101,7 +100,7 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 	}
 }
 
-// work begins with the controls that came before the process.
+// work starts the controls that came before the process.
 func (j *job) work() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -111,7 +110,7 @@ func (j *job) work() {
 	}
 }
 
-// perform does what was asked, in its order.
+// perform performs the queued controls in order.
 func (j *job) perform() {
 	for {
 		j.mu.Lock()
@@ -173,7 +172,7 @@ func (j *job) performOne(c control) {
 // held reports whether capture is paused.
 func (j *job) held() bool { return j.paused.Load() }
 
-// answer takes what is known, and says what can be told.
+// answer sets the reply of a control, and sends the replies that are due.
 func (j *job) answer(a *answer, fact messages.ProcessFact) {
 	j.update(func() {
 		if a.fact == nil {
@@ -183,7 +182,7 @@ func (j *job) answer(a *answer, fact messages.ProcessFact) {
 	})
 }
 
-// sayAnswers is called with mu.
+// sayAnswers sends the replies that are due. The caller holds mu.
 func (j *job) sayAnswers() {
 	if j.controls == nil {
 		return
@@ -203,12 +202,12 @@ func (j *job) sayAnswers() {
 
 func (a *answer) known() (nth uint64, known bool) { return a.nth, a.fact != nil }
 
-// signal sends one signal to the main process or to the whole tree. A KILL for the tree
-// misses nobody who forks meanwhile, nor who executes (docs/decisions/034).
+// signal sends one signal to the main process or the whole tree. KILL for the tree also
+// reaches processes that fork or are in execve meanwhile (docs/decisions/034).
 func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	sig := SignalNumber(s.Name)
 	if sig == 0 {
-		return messages.ControlRefused{Err: *messages.Invalid("signal", strconv.Quote(s.Name)+" is no signal; give a name such as INT or TERM")}
+		return messages.ControlRefused{Err: *messages.Invalid("signal", "invalid signal "+strconv.Quote(s.Name)+": use a name such as INT or TERM")}
 	}
 	if j.command != nil {
 		return j.command.signal(sig)
@@ -227,7 +226,7 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	return messages.ControlDone{}
 }
 
-// SignalNumber takes "INT", "SIGINT" and "2"; 0 is no signal.
+// SignalNumber parses "INT", "SIGINT" or "2"; 0: no such signal.
 func SignalNumber(s string) syscall.Signal {
 	if n, err := strconv.Atoi(s); err == nil {
 		if n < 1 || n > 64 {
@@ -238,7 +237,7 @@ func SignalNumber(s string) syscall.Signal {
 	return unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(s), "SIG"))
 }
 
-// signalName is the signal without SIG: "KILL".
+// signalName returns the name of a signal without SIG, such as "KILL".
 func signalName(s syscall.Signal) string {
 	if n := unix.SignalName(s); n != "" {
 		return strings.TrimPrefix(n, "SIG")

@@ -7,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// credits are the one-time wishes to hear that a stream has grown. They belong
-// to the job rather than its streams: a wish may come before the process does.
+// credits holds one-time requests for OutputGrew. They belong to the job, since a
+// request may come before its streams exist.
 type credits struct {
 	job   *job
 	mu    sync.Mutex
@@ -17,7 +17,7 @@ type credits struct {
 	size  [3]int64 // of the logs
 }
 
-// arm takes a wish and reports whether it was granted at once.
+// arm takes a request and reports whether it was answered at once.
 func (c *credits) arm(s messages.Stream, from int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,7 +25,7 @@ func (c *credits) arm(s messages.Stream, from int64) bool {
 	return c.grant(s)
 }
 
-// grow counts bytes into a log and reports whether somebody is to be told.
+// grow adds n to a log's size and reports whether a fact must be delivered.
 func (c *credits) grow(s messages.Stream, n int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *credits) grow(s messages.Stream, n int64) bool {
 	return c.grant(s)
 }
 
-// reach counts what may be seen of a log, and reports as grow does.
+// reach sets the readable size of a log, and reports as grow does.
 func (c *credits) reach(s messages.Stream, size int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *credits) reach(s messages.Stream, size int64) bool {
 	return c.grant(s)
 }
 
-// grant says OutputGrew for a wish that has come true: once, then silence.
+// grant reports OutputGrew for a request that is due, once.
 func (c *credits) grant(s messages.Stream) bool {
 	if !c.armed[s] || c.size[s] <= c.from[s] {
 		return false
@@ -51,15 +51,15 @@ func (c *credits) grant(s messages.Stream) bool {
 	return true
 }
 
-// sizes are those of the logs.
+// sizes returns the sizes of the logs.
 func (c *credits) sizes() messages.Sizes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return messages.Sizes(c.size)
 }
 
-// outputs say where logs lie and what was not kept of them, of those that are in a file
-// or have gaps. Called with mu.
+// outputs returns the states of logs that are in a file or have gaps. The caller holds
+// mu.
 func (j *job) outputs() (list []messages.OutputState) {
 	for _, s := range j.streams {
 		list = backends.AddOutput(list, s.which, s.log.State())
@@ -67,7 +67,7 @@ func (j *job) outputs() (list []messages.OutputState) {
 	return list
 }
 
-// clear forgets the wishes of a former owner.
+// clear drops the requests of a former owner.
 func (c *credits) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

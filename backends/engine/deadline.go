@@ -6,7 +6,7 @@ import (
 	"troupe/messages"
 )
 
-// setDeadline replaces the deadline that holds while nobody watches the job.
+// setDeadline replaces the engine's deadline, which also holds without an owner.
 func (j *job) setDeadline(after time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -20,11 +20,11 @@ func (j *job) setDeadline(after time.Duration) {
 	j.arm(after, false)
 }
 
-// ownersTime is how much later than its owner's the engine's deadline is while there is
-// an owner: who has moved the deadline at the last moment was told so before it is known here.
+// ownersTime is how much later the engine's deadline is while the job has an owner. So
+// an owner that moves its deadline at the last moment is in time.
 const ownersTime = time.Second
 
-// arm is called with mu.
+// arm starts the timer of the deadline. The caller holds mu.
 func (j *job) arm(after time.Duration, late bool) {
 	var timer *time.Timer
 	timer = time.AfterFunc(after, func() {

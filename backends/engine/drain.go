@@ -1,17 +1,15 @@
 package engine
 
-// drainQuickly empties the pipe in the reaper's goroutine, if that takes no
-// time. It reports whether the pipe was found empty or ended. A terminal that seems
-// to be empty may not be.
+// drainQuickly empties the pipe in the reaper's goroutine, if that takes no time. It
+// reports whether the pipe was empty or ended. A terminal may only seem empty.
 func (s *stream) drainQuickly() (done bool) {
-	v, _ := s.moveQuickly() // what it said is told with the result
+	v, _ := s.moveQuickly() // its facts are delivered with the result
 	s.hangUp()
 	return v == ended || v == empty && !s.terminal
 }
 
-// moveQuickly moves what is in the pipe in a goroutine that serves all jobs: as
-// far as that takes no time. If more is to be done than that, the verdict is
-// neither empty nor ended.
+// moveQuickly copies output in a goroutine that serves all jobs, as far as that takes
+// no time. If more remains, the verdict is neither empty nor ended.
 func (s *stream) moveQuickly() (v verdict, grown *stream) {
 	if s.sealed.Load() {
 		return ended, nil
@@ -37,14 +35,13 @@ func (s *stream) moveQuickly() (v verdict, grown *stream) {
 	return v, grown
 }
 
-// slow reports whether it may take a while to move something into the log. Called with mu.
+// slow reports whether copying into the log may take a while. The caller holds mu.
 func (s *stream) slow() bool {
 	return s.durable || s.total >= quickLogSize || s.blocked.Load() != nil
 }
 
-// drain moves what the pipe held when it was called: no byte that the main
-// process wrote is in it afterwards. What other processes write then is
-// the pump's. It reports whether that could be done before expired.
+// drain copies what the pipe held at the call, which includes all that the main process
+// wrote. It reports whether that was done before expired. The pump copies later output.
 func (s *stream) drain(expired <-chan struct{}) bool {
 	if s.terminal {
 		return s.drainTerminal(expired)
@@ -59,7 +56,7 @@ func (s *stream) drain(expired <-chan struct{}) bool {
 		case v == capped:
 			return false
 		case v == more && s.moved() >= target:
-			s.step() // it shows whether anybody is left to write
+			s.step() // it shows whether a writer is left
 			return true
 		case v == blocked:
 			if !s.await(pause, expired) {
@@ -70,15 +67,14 @@ func (s *stream) drain(expired <-chan struct{}) bool {
 	}
 }
 
-// step is one move by somebody who is not the pump.
+// step makes one copy outside the pump.
 func (s *stream) step() verdict {
-	v := ended // if it is closed its end was seen
+	v := ended // a closed pipe has ended
 	s.end.use(func(fd int) { v = s.move(fd, moveLimit) })
 	return v
 }
 
-// target is the size of what will have been moved when the pipe, as it is now,
-// has been emptied.
+// target returns the total size after the pipe, as it is now, was copied.
 func (s *stream) target() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +89,7 @@ func (s *stream) target() int64 {
 	return target
 }
 
-// sync makes what was written safe from a crash of the machine.
+// sync syncs the log to the disk.
 func (s *stream) sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,9 +99,8 @@ func (s *stream) sync() error {
 	return s.log.Sync()
 }
 
-// abandonIfHung ends a log that takes no more, by its policy or for a fault of its
-// own, when nobody is left who writes to it: what is still in the pipe has no
-// place.
+// abandonIfHung seals a log that takes no more, by its policy or after a fault, when no
+// writer is left. The rest of the pipe is lost.
 func (s *stream) abandonIfHung() {
 	if s.sealed.Load() {
 		return
@@ -122,7 +117,7 @@ func (s *stream) abandonIfHung() {
 	})
 }
 
-// lastMove is a move that may fail in any way. Called with mu.
+// lastMove copies once and treats a panic as capped. The caller holds mu.
 func (s *stream) lastMove(fd int) (v verdict) {
 	v = capped
 	defer s.job.guard()

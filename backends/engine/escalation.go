@@ -11,40 +11,40 @@ import (
 	"troupe/messages"
 )
 
-// The ladder sends TERM to the main process and its group, at 40 % of the grace TERM to
+// The escalation sends TERM to the main process and its group, at 40 % of the grace TERM to
 // every process of the tree, and at its end KILL (docs/design/engine.md).
 const (
 	broadcastPoint = 0.4
 
-	// killTimeout is how long a killed tree may take to be gone. Who is left then
-	// sleeps where no signal reaches it, and is named.
+	// killTimeout bounds the wait after KILL. Processes still alive then are in
+	// uninterruptible sleep; they are reported as survivors.
 	killTimeout = 2 * time.Second
 
-	// killBacklogFactor is how many times as long a dead tree may wait for the engine,
-	// which may have thousands to bury, and a dying one for its turn on a machine that
-	// has thousands to run.
+	// killBacklogFactor extends killTimeout while the engine reaps thousands of trees, or
+	// the machine is overloaded.
 	killBacklogFactor = 15
 )
 
-// escalation is the way from TERM to KILL of one job. Its fields are guarded by
-// job.mu, but for the channels.
+// escalation is the state of one job's stop, from TERM to KILL. job.mu guards its
+// fields, except the channels.
 type escalation struct {
 	cause       messages.Cause
 	began       time.Time
-	until       time.Time     // KILL is due; it only ever comes nearer
-	includeMain bool          // the main process is to be ended, not only what it left
-	running     bool          // somebody is on it
-	checks      int           // looks whether a killed tree has come down
-	rekilled    bool          // who was left was killed once more
-	checkTimer  *time.Timer   // to the next of them; nil: it was not killed
-	shortened   chan struct{} // until has come nearer; capacity 1
-	done        chan struct{} // closed: nothing is left, or the survivors are named
+	until       time.Time     // time of the KILL; it can only become earlier
+	includeMain bool          // the main process is stopped, not only its leftovers
+	running     bool          // a goroutine runs the escalation
+	checks      int           // checks of the killed tree
+	rekilled    bool          // remaining processes got a second KILL
+	checkTimer  *time.Timer   // to the next check; nil: no KILL was sent
+	shortened   chan struct{} // receives when until became earlier; capacity 1
+	done        chan struct{} // closed when nothing is left or the survivors are reported
 }
 
 // waitsForTree reports whether the result waits for the end of the tree.
 func (l *escalation) waitsForTree() bool { return l != nil && l.includeMain }
 
-// stop begins the ladder, or shortens it. The first cause stays.
+// stop starts the escalation, or shortens the grace of a running one. The first cause
+// stays.
 func (j *job) stop(c messages.Cause, grace time.Duration) {
 	now := time.Now()
 	until := now.Add(max(grace, 0))
@@ -70,16 +70,15 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 	j.shortenDrain()
 	switch j.phase {
 	case phaseQueued:
-		j.phase = phaseForking // nobody claims it now
+		j.phase = phaseForking // no spawner claims it now
 		j.engine.run(j, func() { j.failed(stoppedEarly()) })
 	case phaseRunning, phaseExited:
 		j.startEscalation()
 	}
 }
 
-// startEscalation sees to it that somebody climbs the ladder: in a goroutine of its own, which
-// mostly waits, or, where there is no grace and it takes one call, as one of many.
-// Called with mu.
+// startEscalation runs the escalation in its own goroutine. A stop without grace that
+// needs one call goes to the kill pool. The caller holds mu.
 func (j *job) startEscalation() {
 	j.escalation.running = true
 	if j.tree != nil && j.tree.atOnce() && !j.escalation.until.After(j.escalation.began) {
@@ -89,13 +88,13 @@ func (j *job) startEscalation() {
 	j.engine.run(j, j.escalate)
 }
 
-// escalate walks the ladder up to the kill.
+// escalate sends the signals up to KILL.
 func (j *job) escalate() {
 	j.mu.Lock()
 	l := j.escalation
 	if in := j.command; in != nil {
 		j.mu.Unlock()
-		in.climb(l)
+		in.escalate(l)
 		return
 	}
 	grace := time.Until(l.until) > 0
@@ -117,18 +116,18 @@ func (j *job) escalate() {
 	j.scheduleKillCheck(l)
 }
 
-// scheduleKillCheck has a killed tree looked at when it has had its time to end.
+// scheduleKillCheck schedules killCheck after killTimeout.
 func (j *job) scheduleKillCheck(l *escalation) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !isClosed(l.done) {
 		l.checkTimer = j.engine.after(j, killTimeout, func() { j.killCheck(l) })
-		j.engine.enders.falls(1)
+		j.engine.enders.countKilled(1)
 	}
 }
 
-// killCheck checks a killed tree. Processes that are dead but not reaped yet, or that only
-// wait for a CPU to end on, are no survivors. Only processes that no signal reaches are
+// killCheck checks a killed tree. Processes that are dead but not reaped, or that wait
+// for a CPU to exit, are no survivors. Only processes that no signal reaches are
 // reported.
 func (j *job) killCheck(l *escalation) {
 	if isClosed(l.done) {
@@ -145,7 +144,7 @@ func (j *job) killCheck(l *escalation) {
 	if missed {
 		wait = missedBound
 	}
-	if missed || blind { // a kill that needs a descriptor has failed, too
+	if missed || blind { // without descriptors the kill has failed, too
 		j.rekill()
 	}
 	if !again {
@@ -159,21 +158,22 @@ func (j *job) killCheck(l *escalation) {
 	}
 }
 
-// missedBound is how long who was killed once more has to end before he is named: once a
-// KILL has reached him he is waited for.
+// missedBound is the wait after the second KILL. A process that is then about to exit
+// is waited for.
 const missedBound = 100 * time.Millisecond
 
-// rekill kills once more who is left: a kill of a whole cgroup misses who executes a
-// program in that instant (docs/decisions/034).
+// rekill kills the remaining processes again: cgroup.kill can miss a process that is in
+// execve (docs/decisions/034).
 func (j *job) rekill() {
 	if j.command != nil {
-		j.tree.kill() // the shell is let alone
+		j.tree.kill() // without the shell
 		return
 	}
 	j.killAll()
 }
 
-// isBlind reports whether who is left cannot be listed now, as for want of a descriptor.
+// isBlind reports whether the remaining processes cannot be listed, as without a
+// descriptor.
 func (j *job) isBlind() bool {
 	t, is := j.tree.(interface{ isEmpty() (bool, error) })
 	if !is {
@@ -183,7 +183,7 @@ func (j *job) isBlind() bool {
 	return err != nil
 }
 
-// dying reports whether nobody would be named but who is sure to end.
+// dying reports whether all remaining processes are certain to exit.
 func (j *job) dying() bool {
 	var pids []int
 	for _, s := range j.tree.survivors() {
@@ -195,8 +195,7 @@ func (j *job) dying() bool {
 	return !slices.ContainsFunc(pids, func(pid int) bool { return !j.engine.host.ends(pid) })
 }
 
-// ended closes the ladder: nothing is left, or the survivors are named. Called with
-// job.mu.
+// ended closes the escalation. The caller holds job.mu.
 func (l *escalation) ended(by *killPool) {
 	if l == nil {
 		return
@@ -204,12 +203,11 @@ func (l *escalation) ended(by *killPool) {
 	close(l.done)
 	if l.checkTimer != nil {
 		l.checkTimer.Stop()
-		by.falls(-1)
+		by.countKilled(-1)
 	}
 }
 
-// setCause makes the cause of the ladder the job's, unless the main process had
-// already exited by itself.
+// setCause sets the job's cause, unless the main process exited before.
 func (j *job) setCause(l *escalation) {
 	var exited bool
 	j.engine.bounded(func() { exited = j.engine.host.hasExited(&j.proc) })
@@ -225,15 +223,15 @@ func (j *job) setCause(l *escalation) {
 	})
 }
 
-// graceLeft reports whether there is time left before the kill.
+// graceLeft reports whether grace remains.
 func (j *job) graceLeft(l *escalation) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return time.Until(l.until) > 0
 }
 
-// waitStep waits for a part of the grace, which may be shortened meanwhile, or until
-// enough is closed, and reports whether the tree has ended.
+// waitStep waits until part of the grace has passed or enough is closed, and reports
+// whether the tree has ended. The grace may be shortened meanwhile.
 func (j *job) waitStep(l *escalation, part float64, enough <-chan struct{}) (gone bool) {
 	for {
 		j.mu.Lock()
@@ -255,7 +253,7 @@ func (j *job) waitStep(l *escalation, part float64, enough <-chan struct{}) (gon
 	}
 }
 
-// signalStep does one step.
+// signalStep performs one step of the escalation.
 func (j *job) signalStep(l *escalation, signal string, do func()) {
 	j.pass(pointStop)
 	select {
@@ -273,12 +271,12 @@ func (j *job) signalStep(l *escalation, signal string, do func()) {
 	do()
 }
 
-// termMain asks the main process and its group to end, and who is in the foreground of
-// its terminal, and wakes everyone: a stopped process cannot answer a TERM. When the main process is gone its
-// children are asked.
+// termMain sends TERM to the main process, its group and the terminal's foreground
+// group, and CONT to all: a stopped process cannot handle TERM. If the main process has
+// exited, all get TERM.
 func (j *job) termMain() {
 	if j.proc.signal(unix.SIGTERM, true) {
-		if j.shell != nil { // an interactive one does not listen to TERM
+		if j.shell != nil { // an interactive shell ignores TERM
 			j.proc.signal(unix.SIGHUP, false)
 		}
 		j.engine.host.askFront(j, j.foreground())
@@ -288,8 +286,8 @@ func (j *job) termMain() {
 	j.termAll()
 }
 
-// termAll asks everyone. On a terminal they are told that it hangs up, too: a shell that
-// somebody types to ignores TERM.
+// termAll sends TERM to the whole tree. On a terminal it also sends HUP, since
+// interactive shells ignore TERM.
 func (j *job) termAll() {
 	if j.term != nil {
 		j.tree.signal(unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
@@ -303,8 +301,8 @@ func (j *job) killAll() {
 	j.proc.signal(unix.SIGKILL, false) // it may have left the cgroup
 }
 
-// nameSurvivors ends the job with whom no signal could end. A main process
-// among them has its KILL pending: that will be its end.
+// nameSurvivors ends the job although processes survive KILL, and reports them. If the
+// main process is among them, its outcome is the pending KILL.
 func (j *job) nameSurvivors() {
 	if j.isBlind() {
 		j.update(func() { j.flag(messages.FlagTreeUnverified) })
@@ -332,10 +330,10 @@ func (j *job) nameSurvivors() {
 	j.treeEnds(survivors)
 }
 
-// errUnkillable says why a result was told without the exit.
+// errUnkillable reports a result without an exit.
 var errUnkillable = errors.New("the main process did not end within two seconds of its KILL")
 
-// await waits for the end of the tree, or until expired. It gives the survivors.
+// await waits for the end of the tree, or until expired, and returns the survivors.
 func (j *job) await(expired <-chan struct{}) []messages.Survivor {
 	j.mu.Lock()
 	l := j.escalation
@@ -355,8 +353,8 @@ func (j *job) await(expired <-chan struct{}) []messages.Survivor {
 	return t.survivors()
 }
 
-// dismiss lets go of a job at the end of the engine: nobody is told any more,
-// and logs whose writers live are sealed.
+// dismiss drops a job when the engine ends: it stops timers and reports, and seals logs
+// that still have writers.
 func (j *job) dismiss() {
 	j.mu.Lock()
 	streams := j.streams

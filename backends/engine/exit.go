@@ -30,9 +30,9 @@ func rusageOf(u *unix.Rusage) messages.Rusage {
 	}
 }
 
-// reap takes the main process out of the process table; the host calls it when
-// the exit was seen and the process is a zombie still. A status that somebody
-// else has taken is asked for again; one that nobody knows is not made up in silence.
+// reap reaps the main process. The platform calls it while the process is a zombie. If
+// another waiter took the status, reap queries it by pidfd. An unknown status is
+// reported as a fault.
 func (j *job) reap() {
 	now := time.Now()
 	j.pass(pointExit)
@@ -50,7 +50,7 @@ func (j *job) reap() {
 		return err
 	})
 	if err != nil {
-		j.fault(errors.New("the exit status was taken by somebody else: the host waits for children that are not its own"))
+		j.fault(errors.New("another waiter took the exit status: the host waits for children that are not its own"))
 		end.status = messages.ExitStatus{Code: 255}
 	} else {
 		end.status, end.rusage = statusOf(ws), rusageOf(&usage)
@@ -59,14 +59,14 @@ func (j *job) reap() {
 	j.ended(end)
 }
 
-// reapSafely is reap for a goroutine that serves all jobs.
+// reapSafely calls reap in a goroutine that serves all jobs.
 func (j *job) reapSafely() {
 	defer j.guard()
 	j.reap()
 }
 
-// pass passes a named point at which nothing may go wrong: an error or a panic
-// only marks the job.
+// pass calls a failpoint that cannot fail the step: an error or panic only flags the
+// job.
 func (j *job) pass(point string) {
 	defer j.guard()
 	if err := j.engine.opt.at(point); err != nil {
@@ -74,12 +74,11 @@ func (j *job) pass(point string) {
 	}
 }
 
-// ended takes the end of the main process: its output is drained, then the
-// result is due. It is called in the reaper's goroutine and does what is quick
-// there; everything else gets a goroutine of its own.
+// ended handles the exit of the main process: it drains the output, then the result is
+// due. It runs in the reaper's goroutine, and starts another for slow work.
 func (j *job) ended(end mainExit) {
 	j.mu.Lock()
-	if j.exit != nil { // given up before: the result was told
+	if j.exit != nil { // the result was reported before, as unkillable
 		j.mu.Unlock()
 		j.proc.close()
 		return
@@ -108,7 +107,7 @@ func (j *job) ended(end mainExit) {
 	j.collected()
 }
 
-// reportMainExit says that the main process has exited although its result is not there.
+// reportMainExit reports the exit before the output is drained.
 func (j *job) reportMainExit() {
 	j.mu.Lock()
 	j.reportMainWaits()
@@ -116,8 +115,8 @@ func (j *job) reportMainExit() {
 	j.tell()
 }
 
-// quick drains streams that take no time: their pipes are empty, or little is
-// in them and the log is small. It reports whether all are drained.
+// quick drains streams that take no time: the pipe is nearly empty and the log small.
+// It reports whether all are drained.
 func quick(streams []*stream) bool {
 	for _, s := range streams {
 		if !s.drainQuickly() {
@@ -127,17 +126,17 @@ func quick(streams []*stream) bool {
 	return true
 }
 
-// quickly is quick, in which a fault is one more reason to take time.
+// quickly calls quick and treats a fault as not drained.
 func (j *job) quickly(streams []*stream) (all bool) {
 	defer j.guard()
 	return quick(streams)
 }
 
-// drainBound is how long a full store may hold back a result. What is left in the pipe then
-// is captured when there is room.
+// drainBound is how long a full store may delay a result. The rest of the pipe is
+// captured when there is room.
 const drainBound = 30 * time.Second
 
-// drain collects what the main process wrote, with time for a slow store.
+// drain copies the main process's output into the logs, with time for a slow store.
 func (j *job) drain(streams []*stream) {
 	defer j.reportUndrained()
 	j.pass(pointDrain)
@@ -161,8 +160,8 @@ func (j *job) drain(streams []*stream) {
 	j.collected()
 }
 
-// drainTimeout ends after drainBound, and for a job that is being stopped, before or
-// meanwhile, soon: whoever stops it wants its end, not its output.
+// drainTimeout returns a channel that closes after drainBound, or after lastDrainBound
+// if the job is being stopped: a stop needs the end, not the output.
 func (j *job) drainTimeout() (expired <-chan struct{}, done func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -180,14 +179,14 @@ func (j *job) drainTimeout() (expired <-chan struct{}, done func()) {
 	}
 }
 
-// shortenDrain shortens the patience of a drain. Called with mu.
+// shortenDrain shortens a drain that goes on. The caller holds mu.
 func (j *job) shortenDrain() {
 	if j.draining != nil && j.draining.Stop() {
 		j.draining.Reset(lastDrainBound)
 	}
 }
 
-// reportUndrained tells a result whose drain has failed: a job ends, whatever happens.
+// reportUndrained reports the result after a panic of the drain: a job always ends.
 func (j *job) reportUndrained() {
 	if r := recover(); r != nil {
 		j.fault(fmt.Errorf("the drain panicked: %v", r))
@@ -195,22 +194,21 @@ func (j *job) reportUndrained() {
 	}
 }
 
-// collected looks at what is left of the tree, and reports.
+// collected counts the processes left of the tree, and reports the result.
 func (j *job) collected() { j.tree.count(j.counted) }
 
-// How long a job of which nobody is left waits for the end of its output beside
-// the forks that are known: a child holds every pipe of this process until its
-// exec has closed them, a moment after its fork is over, and somebody else here may
-// have forked. Where the whole tree is seen hardly anything else can hold it, and
-// only a loaded machine takes so long; of a group somebody may have gone off with it.
+// How long a job without processes waits for the end of its output. A forked child of this
+// process holds every pipe until its exec closes them, and the host may have forked. If
+// the whole tree is visible, little else can hold a pipe. In a group, a process that left
+// may hold it.
 const (
 	lingerWhole = 200 * time.Millisecond
 	lingerGroup = 20 * time.Millisecond
 )
 
-// counted takes how many processes outlived the main one; empty says that
-// nothing of the tree is left. The last of them may be dying still: it is in the
-// tree, and nobody any more.
+// counted takes the number of processes that outlived the main process; empty: the tree
+// is empty. A process that is exiting keeps the tree from being empty, but is not
+// counted.
 func (j *job) counted(left int, empty bool) {
 	j.mu.Lock()
 	streams := j.streams
@@ -225,24 +223,24 @@ func (j *job) counted(left int, empty bool) {
 		j.checkOutputEnds(streams)
 		if !allSealed(streams) {
 			waitOutputEnd(streams, j.lingerBound())
-			j.checkOutputEnds(streams) // they may be there, and a busy engine has not seen them
+			j.checkOutputEnds(streams) // a busy engine may not have seen them
 		}
 		j.tree.count(j.report)
 	})
 }
 
-// checkOutputEnds takes what is in the pipes, and sees whether anybody is left to
-// write, however long a log may take.
+// checkOutputEnds empties the pipes and finds those without a writer, without waiting
+// for a store.
 func (j *job) checkOutputEnds(streams []*stream) {
 	expired := make(chan struct{})
-	close(expired) // for a store without room a job has waited already
+	close(expired) // the job has already waited for a full store
 	for _, s := range streams {
 		j.drainSafely(s, expired)
 	}
 }
 
-// drainSafely is drain for one of several streams: the others do not notice its
-// fault, which is not that of a full store.
+// drainSafely drains one stream. A fault of it does not affect the others, and does not
+// count as a full store.
 func (j *job) drainSafely(s *stream, expired <-chan struct{}) (drained bool) {
 	drained = true
 	defer j.guard()
@@ -256,7 +254,7 @@ func (j *job) lingerBound() time.Duration {
 	return lingerWhole
 }
 
-// waitOutputEnd waits a moment for the ends of outputs.
+// waitOutputEnd waits up to bound for the ends of streams.
 func waitOutputEnd(streams []*stream, bound time.Duration) {
 	t := time.NewTimer(bound)
 	defer t.Stop()
@@ -278,7 +276,8 @@ func allSealed(streams []*stream) bool {
 	return true
 }
 
-// report tells the result: all of it at once, if nothing of the job is left.
+// report reports the result, together with the last facts if nothing of the job is
+// left.
 func (j *job) report(left int, empty bool) {
 	var kill, all bool
 	clean := j.change(func() {
@@ -290,10 +289,10 @@ func (j *job) report(left int, empty bool) {
 		kill = !empty && j.postFork.onExit == messages.KillChildren && j.escalation == nil
 	})
 	j.tellHelping()
-	runtime.Gosched() // whoever was told goes first, then the cleaning
+	runtime.Gosched() // receivers of the facts run before the cleanup
 	if clean {
 		j.clean()
-	} else if j.tree.isolation() != messages.Group { // else its number is still needed
+	} else if j.tree.isolation() != messages.Group { // a group still needs its number
 		j.proc.close()
 	}
 	j.forgetIfOver()
@@ -310,8 +309,8 @@ func (j *job) report(left int, empty bool) {
 	j.tree.await(j.treeEmpty)
 }
 
-// treeEmpty hears that no process of the job is left. What was stopped is
-// verified: a process may have left the cgroup and be a descendant still.
+// treeEmpty handles the end of the tree. After a stop it verifies that: a descendant
+// may have left the cgroup.
 func (j *job) treeEmpty() {
 	j.mu.Lock()
 	stopped := j.escalation != nil
@@ -323,8 +322,8 @@ func (j *job) treeEmpty() {
 	j.engine.host.verify(j, func() { j.treeEnds(nil) })
 }
 
-// treeEnds is the end of the tree: nothing is left, or the survivors are named.
-// What its last processes wrote is collected first.
+// treeEnds ends the tree; survivors are the processes that are left. It drains the last
+// output first.
 func (j *job) treeEnds(survivors []messages.Survivor) {
 	j.mu.Lock()
 	streams := j.streams
@@ -343,8 +342,8 @@ func (j *job) treeEnds(survivors []messages.Survivor) {
 	})
 }
 
-// lastDrainBound is part of the half second that a stop may take beside its grace and the
-// two seconds after KILL.
+// lastDrainBound is part of the half second that a stop may take beyond its grace and
+// killTimeout.
 const lastDrainBound = 200 * time.Millisecond
 
 func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {
@@ -361,7 +360,7 @@ func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {
 	})
 }
 
-// removeScratch removes the file that only the main process needed.
+// removeScratch removes the script file, which only the main process needed.
 func (j *job) removeScratch() {
 	j.mu.Lock()
 	file := j.postFork.scratch

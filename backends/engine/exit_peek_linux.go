@@ -9,11 +9,12 @@ import (
 	"troupe/messages"
 )
 
-// Why a child has ended: si_code of waitid(2), which x/sys lacks.
+// cldExited is the si_code of waitid(2) for a normal exit, which x/sys lacks.
 const cldExited = 1
 
-// peekExit reads the end of the main process while it is a zombie: the journal has
-// to know it before nobody else can tell. It reports whether the kernel did.
+// peekExit reads the exit of the main process while it is a zombie, for the journal:
+// after the reap only this process knows the status. It reports whether the kernel had
+// it.
 func (j *job) peekExit(end *mainExit) bool {
 	var info unix.Siginfo
 	var usage unix.Rusage
@@ -29,12 +30,11 @@ func (j *job) peekExit(end *mainExit) bool {
 	return true
 }
 
-// reapedWithin bounds the wait for a process that somebody else is reaping at this
-// moment: the kernel has little left to do for it.
+// reapedWithin bounds the wait for a reap by another waiter that is in progress.
 const reapedWithin = 100 * time.Millisecond
 
-// recall asks for the status of a main process that somebody else has reaped: the
-// kernel tells it to who has a pidfd of it (Linux 6.15). It reports whether it did.
+// recall reads the status of a main process that another waiter has reaped. The kernel
+// keeps it for pidfds (Linux 6.15). It reports whether it did.
 func (r *mainProcess) recall(ws *unix.WaitStatus) bool {
 	sys := r.e.opt.Sys
 	for range 2 {

@@ -4,8 +4,8 @@ package engine
 
 import "golang.org/x/sys/unix"
 
-// peekExit does nothing where an exit is known only by the reap.
+// peekExit does nothing: only the reap returns the exit here.
 func (j *job) peekExit(*mainExit) bool { return false }
 
-// recall does nothing where a status is told once.
+// recall does nothing: the status can be read only once here.
 func (r *mainProcess) recall(*unix.WaitStatus) bool { return false }

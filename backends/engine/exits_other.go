@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exits waits for the main processes of all jobs in one thread, by a kqueue.
-// The event comes while the process is a zombie: it is reaped under the lock
-// that signals take.
+// exits waits for the main processes of all jobs in one thread, by a kqueue. The event
+// comes while the process is a zombie; the reap holds the lock that signals take.
 type exits struct {
 	h  *platform
 	kq int
@@ -33,7 +32,7 @@ func newExits(h *platform) (*exits, error) {
 	return x, nil
 }
 
-// add has a job reaped when its main process has exited.
+// add registers a job to be reaped when its main process exits.
 func (x *exits) add(pid int, j *job) {
 	x.mu.Lock()
 	x.jobs[pid] = j
@@ -46,7 +45,7 @@ func (x *exits) add(pid int, j *job) {
 	}
 }
 
-// exited reaps a process; if it has not quite exited the reap waits for it.
+// exited reaps a process. If the exit is not complete the reap waits.
 func (x *exits) exited(pid int) {
 	x.mu.Lock()
 	j := x.jobs[pid]
@@ -57,7 +56,7 @@ func (x *exits) exited(pid int) {
 	}
 }
 
-// loopLook is how often the loop looks whether the engine has ended.
+// loopLook is how often the loop checks whether the engine has ended.
 const loopLook = time.Second
 
 func (x *exits) loop() {
@@ -84,7 +83,7 @@ func (x *exits) close() {
 	x.stop = true
 }
 
-// maxRSS is in KiB; Darwin counts bytes.
+// maxRSS returns KiB; Darwin counts bytes.
 func maxRSS(u *unix.Rusage) int64 {
 	if runtime.GOOS == "darwin" {
 		return int64(u.Maxrss) >> 10

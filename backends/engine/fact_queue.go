@@ -13,9 +13,8 @@ type sequencedFact struct {
 	fact messages.ProcessFact
 }
 
-// factQueue tells the facts of one job: serially, in order, to whoever is bound,
-// and from whatever goroutine of the engine is at hand. Its lock is a leaf: it
-// is free while a fact is told.
+// factQueue delivers the facts of one job to its owner, one by one and in order, from
+// any goroutine of the engine. Its lock is a leaf, and is free during a delivery.
 type factQueue struct {
 	lock       sync.Mutex
 	bound      *backends.Binding
@@ -25,8 +24,7 @@ type factQueue struct {
 	unsettled  []sequencedFact
 }
 
-// enqueue puts a fact behind those that were said before. The caller sees to it
-// that flush follows, without a lock.
+// enqueue queues a fact. The caller must call flush afterwards, without a lock.
 func (t *factQueue) enqueue(f messages.ProcessFact) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -38,7 +36,7 @@ func (t *factQueue) enqueue(f messages.ProcessFact) {
 	}
 }
 
-// enqueueKept says a fact that stays until its number is settled.
+// enqueueKept queues a fact that is kept until its number is settled.
 func (t *factQueue) enqueueKept(seq uint64, f messages.ProcessFact) {
 	t.lock.Lock()
 	t.unsettled = append(t.unsettled, sequencedFact{seq, f})
@@ -46,8 +44,7 @@ func (t *factQueue) enqueueKept(seq uint64, f messages.ProcessFact) {
 	t.enqueue(f)
 }
 
-// flush tells what was said, unless another goroutine is at it: that one will
-// tell this too.
+// flush delivers the queued facts, unless another goroutine does so already.
 func (t *factQueue) flush(fault func(any)) {
 	t.lock.Lock()
 	if t.delivering {
@@ -66,7 +63,7 @@ func (t *factQueue) flush(fault func(any)) {
 	t.lock.Unlock()
 }
 
-// deliverSafely keeps a fault of the listener from the engine's goroutine.
+// deliverSafely recovers from a panic of the fact handler.
 func deliverSafely(b *backends.Binding, f messages.ProcessFact, fault func(any)) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -76,8 +73,8 @@ func deliverSafely(b *backends.Binding, f messages.ProcessFact, fault func(any))
 	b.Deliver(f)
 }
 
-// bind gives the facts to a new owner, who first hears what every owner must:
-// the start, what stands (between) and all that is not settled.
+// bind sets a new owner. It queues the start, the state between and all unsettled facts
+// for it.
 func (t *factQueue) bind(b *backends.Binding, between []messages.ProcessFact) (former *backends.Binding) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -93,7 +90,7 @@ func (t *factQueue) bind(b *backends.Binding, between []messages.ProcessFact) (f
 	return former
 }
 
-// unbind takes the facts from b, if it has them; nil is whoever has them.
+// unbind removes owner b, or any owner if b is nil.
 func (t *factQueue) unbind(b *backends.Binding) (was *backends.Binding) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -104,7 +101,7 @@ func (t *factQueue) unbind(b *backends.Binding) (was *backends.Binding) {
 	return was
 }
 
-// owner reports who is bound.
+// owner returns the bound owner; nil: none.
 func (t *factQueue) owner() *backends.Binding {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -121,7 +118,7 @@ func (t *factQueue) settle(seq uint64) (unsettled bool) {
 	return len(t.unsettled) > 0
 }
 
-// last is the number of the last fact that is kept; 0: none is.
+// last returns the number of the last kept fact; 0: none.
 func (t *factQueue) last() uint64 {
 	t.lock.Lock()
 	defer t.lock.Unlock()

@@ -9,21 +9,20 @@ import (
 	"troupe/spill"
 )
 
-// fdReleaser is a store that closes what descriptors it can open again, and says whether
-// there were any.
+// fdReleaser is a store that can close descriptors it does not need now. CloseIdle
+// reports whether it closed any.
 type fdReleaser interface{ CloseIdle() bool }
 
 var _ fdReleaser = (*spill.Disk)(nil)
 
-// fdRetrySys is a Sys that has the store spare descriptors when the process has none left,
-// and then tries once more: those of outputs that nobody reads would else keep every
-// job from its start.
+// fdRetrySys retries a call that ran out of descriptors, after the store has released
+// some. Otherwise logs without a reader could keep jobs from starting.
 type fdRetrySys struct {
 	Sys
 	store fdReleaser
 }
 
-// more reports whether a call is to be made again.
+// more reports whether a call is to be repeated.
 func (s fdRetrySys) more(err error) bool {
 	return (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) && s.store.CloseIdle()
 }

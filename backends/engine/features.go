@@ -2,29 +2,29 @@ package engine
 
 import "troupe/messages"
 
-// Features is what an engine found to stand on, for people: `troupe doctor`.
+// Features lists what an engine can use on this machine, for `troupe doctor`.
 type Features struct {
-	Own       bool               // the process is the engine's
-	Isolation messages.Isolation // what will hold a job's processes together
+	Own       bool               // the process belongs to the engine
+	Isolation messages.Isolation // how a job's processes are tracked
 
-	Cgroup     string   // the directory of the jobs' cgroups
-	NoCgroup   string   // or why there is none
-	CgroupKill bool     // a tree can be ended with one write
-	Memory     bool     // an OOM kill can be told
-	Swept      []string // nodes that died and whose jobs were ended
+	Cgroup     string   // directory of the jobs' cgroups
+	NoCgroup   string   // reason for its absence
+	CgroupKill bool     // one write kills a tree
+	Memory     bool     // OOM kills are detected
+	Swept      []string // dead nodes whose jobs were killed
 
-	Subreaper   bool // orphans of jobs come to this process
+	Subreaper   bool // orphans of jobs become children of this process
 	NoSubreaper string
-	NoProcesses string // why /proc does not show the processes of this namespace; "": it does
+	NoProcesses string // why /proc does not show this namespace; "": it does
 	Pidfd       bool
 	GroupSignal bool // a pidfd can signal a process group
 	Inotify     bool
-	Children    bool   // /proc names the children of a process
-	LargePipes  bool   // a pipe can be made large
-	Reads       string // how it is seen that a job waits for input; "": it is not
-	Terminals   bool   // a job can be on a terminal of its own
-	NoTerminal  string // or why not
-	Spliced     bool   // its output passes through no memory of this process
-	Umask       bool   // a job can have an umask of its own
-	Inherited   int    // descriptors of the host that each child has to close
+	Children    bool   // /proc lists the children of a process
+	LargePipes  bool   // a pipe can be enlarged
+	Reads       string // how waiting for input is detected; "": not at all
+	Terminals   bool   // jobs can have a terminal
+	NoTerminal  string // reason for their absence
+	Spliced     bool   // terminal output is not copied through this process
+	Umask       bool   // jobs can have their own umask
+	Inherited   int    // descriptors of the host that each child must close
 }

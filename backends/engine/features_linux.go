@@ -6,10 +6,10 @@ import (
 	"troupe/messages"
 )
 
-// probe finds out what else there is, without leaving anything behind.
+// probe detects the remaining features, and leaves nothing open.
 func (h *platform) probe() {
 	f := &h.probed
-	f.Umask = true // any kernel with cgroup v2 can; one that cannot says so at the start
+	f.Umask = true // any kernel with cgroup v2; others fail at the start of the job
 	f.Inherited = h.closed() - 3
 	switch {
 	case h.cgroups != nil:
@@ -38,7 +38,7 @@ func (h *platform) probe() {
 	}
 }
 
-// features looks for terminals only when somebody asks: to make one takes a while.
+// features probes terminals only on request, since that is slow.
 func (h *platform) features() Features {
 	f := h.probed
 	f.NoTerminal, f.Spliced = h.probeTerminals()

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// inflightForks are those that are under way in this process, by number. Until its exec
-// a child holds every descriptor that we have: also the ends of the pipes of
-// other jobs.
+// inflightForks tracks the forks in progress, by number. Until its exec a child holds
+// every descriptor of this process, pipe ends of other jobs included.
 type inflightForks struct {
 	mu    sync.Mutex
 	next  uint64
 	under map[uint64]struct{}
-	over  chan struct{} // closed when the next fork is over; nil: nobody waits
+	over  chan struct{} // closed when the next fork ends; nil: no goroutine waits
 }
 
 func newForks() *inflightForks { return &inflightForks{under: make(map[uint64]struct{})} }
 
-// forkBound is how long the result of one job waits for the forks of others: an
-// exec takes a millisecond, but one from a server that is gone takes for ever.
+// forkBound bounds how long one job's result waits for the forks of others. An exec
+// takes a millisecond, but from a dead server it hangs.
 const forkBound = time.Second
 
-// enter is called before a fork, leave when it is over.
+// enter registers a fork, before it starts; leave removes it.
 func (f *inflightForks) enter() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,7 +39,8 @@ func (f *inflightForks) leave(ticket uint64) {
 	}
 }
 
-// underWay reports whether a fork up to number last is. Called with mu.
+// underWay reports whether a fork numbered up to last is in progress. The caller holds
+// mu.
 func (f *inflightForks) underWay(last uint64) bool {
 	for n := range f.under {
 		if n <= last {
@@ -50,9 +50,8 @@ func (f *inflightForks) underWay(last uint64) bool {
 	return false
 }
 
-// settle waits for the forks that are under way now: what their children held of
-// ours they hold no more. It goes on without them when the bound is over or the
-// engine ends. Called with mu.
+// settle waits for the forks in progress now, until bound or the engine's end. The
+// caller holds mu.
 func (f *inflightForks) settle(bound <-chan time.Time, done <-chan struct{}) {
 	for before := f.next; f.underWay(before); {
 		if !f.wait(bound, done) {
@@ -61,8 +60,7 @@ func (f *inflightForks) settle(bound <-chan time.Time, done <-chan struct{}) {
 	}
 }
 
-// wait lets go of mu until a fork is over, and reports whether one is. Called with
-// mu.
+// wait releases mu until a fork ends, and reports whether one did. The caller holds mu.
 func (f *inflightForks) wait(bound <-chan time.Time, done <-chan struct{}) bool {
 	if f.over == nil {
 		f.over = make(chan struct{})
@@ -79,8 +77,7 @@ func (f *inflightForks) wait(bound <-chan time.Time, done <-chan struct{}) bool 
 	return false
 }
 
-// settleForks waits, for a while, until no child that we are forking now can hold a
-// pipe.
+// settleForks waits, up to forkBound, until no forked child can hold a pipe.
 func (h *platform) settleForks() {
 	t := time.NewTimer(forkBound)
 	defer t.Stop()

@@ -11,26 +11,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forkPool are the threads that fork, as many at most as forks are under way at a time:
-// whoever forks waits for his child's exec, and one of them alone left a processor idle
-// for a third of the time (decision 020). The one that was used last is taken first, so
-// that there are no more than are needed.
+// forkPool holds the threads that fork, at most Spawners. A fork waits for the child's
+// exec, and a single thread left a processor idle for a third of the time (decision
+// 020). The last used thread is taken first, so that few are made.
 type forkPool struct {
 	h     *platform
 	slots chan struct{} // capacity: how many may be in use
 
 	mu   sync.Mutex
 	free []*forkThread
-	made bool  // one was
-	err  error // there is none: not one could be made, or the engine ends
+	made bool  // one was made
+	err  error // no thread can be made, or the engine ends
 }
 
 func newForkers(h *platform) *forkPool {
 	return &forkPool{h: h, slots: make(chan struct{}, h.engine.opt.Spawners)}
 }
 
-// with calls do in one of the threads. The table is nil where it shares that of the
-// process.
+// with calls do in one of the threads. The table is nil if the thread shares the
+// process's.
 func (fs *forkPool) with(mask int, apart bool, do func(*fdTable)) error {
 	fs.slots <- struct{}{}
 	defer func() { <-fs.slots }()
@@ -57,7 +56,7 @@ func (fs *forkPool) take() (*forkThread, error) {
 		return f, nil
 	}
 	f, err := newForker(fs.h)
-	if err != nil && !fs.made { // nor will another
+	if err != nil && !fs.made { // another would fail, too
 		fs.err = err
 	}
 	fs.made = fs.made || err == nil
@@ -74,7 +73,7 @@ func (fs *forkPool) give(f *forkThread) {
 	fs.free = append(fs.free, f)
 }
 
-// close ends them, those in use when they are given back.
+// close ends the threads; those in use end when they are given back.
 func (fs *forkPool) close() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -84,27 +83,28 @@ func (fs *forkPool) close() {
 	fs.err, fs.free = os.ErrClosed, nil
 }
 
-// forkThread is a thread that forks. It has for itself, for good, what the threads of a
-// process share. The file-system context: for another umask than the process has. The
-// table of descriptors: a fork copies it, and the exec closes the copies, which takes
-// ten times as long as the rest when the outputs of 10,000 jobs are open (decision 020);
-// its own holds nothing of them, and what a child is to have is fetched for each fork.
-// It is made when a job needs it, and dies with the engine: the runtime ends a thread
-// whose goroutine ends while it is locked to it.
+// forkThread is a thread that forks with its own umask and, for many jobs, its own
+// descriptor table. A fork copies the table, and with 10,000 open outputs that takes
+// ten times as long as the rest (decision 020). The own table is nearly empty; the
+// child's descriptors are fetched for each fork.
+//
+// The thread is made when a job needs it and ends with the engine: the runtime ends a
+// locked thread with its goroutine.
 type forkThread struct {
 	h    *platform
 	todo chan forkOrder
-	full bool // its table holds what is others', and it forks no more
+	full bool // its table could not be emptied, and it forks no more
 }
 
+// forkOrder is one call to make in a forking thread.
 type forkOrder struct {
-	mask  int  // negative: as it is
-	apart bool // with the thread's own table
+	mask  int  // negative: unchanged
+	apart bool // use the thread's own table
 	do    func(*fdTable)
 	done  chan struct{}
 }
 
-// newForker fails where a thread cannot have a context of its own.
+// newForker fails if a thread cannot unshare its file-system context.
 func newForker(h *platform) (*forkThread, error) {
 	f := &forkThread{h: h, todo: make(chan forkOrder)}
 	ready := make(chan error)
@@ -112,8 +112,7 @@ func newForker(h *platform) (*forkThread, error) {
 	return f, <-ready
 }
 
-// thread is any but the first, which stands for the process: /proc/self and pidfds show
-// what is its.
+// thread locks a thread other than the main one, which /proc/self and pidfds show.
 func (f *forkThread) thread(todo <-chan forkOrder, ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
@@ -130,7 +129,7 @@ func (f *forkThread) thread(todo <-chan forkOrder, ready chan<- error) {
 	runtime.UnlockOSThread()
 }
 
-// work does the orders, in a thread that is locked and never unlocked.
+// work performs orders in a thread that stays locked.
 func (f *forkThread) work(todo <-chan forkOrder, ready chan<- error) {
 	err := f.h.sys.UnshareFS()
 	ready <- err
@@ -155,19 +154,19 @@ func (f *forkThread) work(todo <-chan forkOrder, ready chan<- error) {
 	}
 }
 
-// fdTable is a thread's own table of descriptors.
+// fdTable is a thread's own descriptor table.
 type fdTable struct {
 	sys     Sys
-	process int // a pidfd of the process, whose table is the other one
+	process int // pidfd of the process, for its table
 }
 
-// ownTable gives the thread a table with no more than it needs; nil: it shares that of
-// the process as before, or, if full, has all of it for itself.
+// ownTable gives the thread a nearly empty table. own is nil if the thread still shares
+// the process's table, or, if full, has an unusable copy of it.
 func ownTable(sys Sys) (own *fdTable, full bool) {
 	if !canFetch(sys) {
 		return nil, false
 	}
-	if r, w, err := os.Pipe(); err == nil { // now the runtime has what it polls by, if it had not
+	if r, w, err := os.Pipe(); err == nil { // the runtime opens its poller now, if it had none
 		_ = r.Close()
 		_ = w.Close()
 	}
@@ -182,8 +181,8 @@ func ownTable(sys Sys) (own *fdTable, full bool) {
 	return t, false
 }
 
-// canFetch reports whether a descriptor can be had from a table by way of its process:
-// an old kernel cannot do it, or a filter of system calls forbids it.
+// canFetch reports whether descriptors can be fetched by pidfd. Old kernels and filters
+// of system calls forbid it.
 func canFetch(sys Sys) bool {
 	process, err := sys.PidfdOpen(os.Getpid())
 	if err != nil {
@@ -197,9 +196,8 @@ func canFetch(sys Sys) bool {
 	return err == nil
 }
 
-// clear closes all but the standard descriptors and those by which the Go runtime
-// polls, which any thread may do for it. Where it fails the ends of other jobs' pipes
-// are in the table still, and would be open for as long as the thread lives.
+// clear closes all but the standard descriptors and the Go runtime's poller, which any
+// thread may use. If it fails, the table still has pipe ends of other jobs.
 func (t *fdTable) clear() error {
 	const dir = "/proc/thread-self/fd"
 	names, err := listDir(t.sys, unix.AT_FDCWD, dir)
@@ -218,8 +216,8 @@ func (t *fdTable) clear() error {
 	return nil
 }
 
-// fetch is what a child is to be, with its descriptors in this table, and how to close
-// them.
+// fetch returns attr with its descriptors fetched into this table, and drop, which
+// closes them.
 func (t *fdTable) fetch(attr *syscall.ProcAttr) (mine *syscall.ProcAttr, drop func(), err error) {
 	got := map[uintptr]int{}
 	drop = func() {

@@ -12,13 +12,13 @@ import (
 	"troupe/messages"
 )
 
-// pipeEnd is the write end of a job's standard input. A nil one is none. That of a
-// terminal is its master, which is its stream's.
+// pipeEnd is the write end of a job's standard input; nil: none. For a terminal it is
+// the master, which belongs to the stream.
 type pipeEnd struct {
 	file    *os.File
 	conn    syscall.RawConn
 	watched bool     // by the netpoller: a write waits for room
-	master  *readEnd // not nil: a terminal, and nothing else
+	master  *readEnd // set for a terminal only
 }
 
 func newPipeEnd(f *os.File) (*pipeEnd, error) {
@@ -32,8 +32,8 @@ func (p *pipeEnd) close() {
 	}
 }
 
-// push calls try with the descriptor until that reports true, whenever there may be
-// room. It reports false if nobody says when that is.
+// push calls try with the descriptor, whenever there may be room, until it returns
+// true. watched is false if the netpoller does not watch the descriptor.
 func (p *pipeEnd) push(try func(fd uintptr) bool) (watched bool, err error) {
 	if p.master != nil {
 		return p.master.push("terminal", try)
@@ -41,43 +41,42 @@ func (p *pipeEnd) push(try func(fd uintptr) bool) (watched bool, err error) {
 	return p.watched, p.conn.Write(try)
 }
 
-// input is what a job is given on its standard input: a bounded queue and one
-// goroutine that empties it, which exists only while there is something in it.
-// Guarded by job.mu. A nil one is that of a job that has neither a pipe nor a terminal
-// for it.
+// input is the standard input of a job: a bounded queue, and a goroutine that writes it
+// while it is not empty. job.mu guards it. nil: the job has neither a pipe nor a
+// terminal.
 type input struct {
-	end       *pipeEnd // nil: not yet, or no more
+	end       *pipeEnd // nil: not open yet, or closed
 	queue     []*piece
-	queued    int // bytes admitted and not yet written
-	through   int64
-	given     int     // how often it was given something
-	waitCount int     // looks that saw it wait before its output was in the logs
-	closing   *answer // CloseInput, behind the queue
+	queued    int     // bytes admitted and not yet written
+	through   int64   // bytes written
+	given     int     // number of Inputs
+	waitCount int     // checks that saw it wait before its output was in the logs
+	closing   *answer // CloseInput after the queue
 
-	typed     bool // a terminal: its end is a key, behind which more may come
+	typed     bool // a terminal: a key ends its input, and more may follow
 	closed    bool
-	eofQueued bool // its end was asked for: nothing is admitted behind that
+	eofQueued bool // the end was requested: later input is refused
 	feeding   bool
-	reported  bool // whether the job waits for it was said
-	waiting   bool // it does
-	secret    bool // and shows nothing of it
+	reported  bool // InputWaiting was reported
+	waiting   bool // last reported state
+	secret    bool // the terminal does not echo
 
-	cut     bool       // the terminal is another command's now; guarded by writing
-	current *piece     // in the hands of the goroutine
-	writing sync.Mutex // of a write and the account of it, so that an exit finds both or none
+	cut     bool       // another command has the terminal now; guarded by writing
+	current *piece     // the piece being written
+	writing sync.Mutex // held during a write and its accounting, so that an exit sees both or none
 }
 
-// piece is one Input, or the key for its end.
+// piece is one Input, or the key that ends the input.
 type piece struct {
 	data  []byte
 	raw   bool
-	eof   bool // data is what that takes, when it is its turn
-	size  int  // admitted
+	eof   bool // data is set when it is written
+	size  int  // bytes admitted
 	to    *answer
-	taken int // by the kernel; guarded by input.writing
+	taken int // bytes written to the kernel; guarded by input.writing
 }
 
-// ackWritten answers the piece that is being written, if the kernel has all of it.
+// ackWritten answers the current piece if the kernel has all of it.
 func (in *input) ackWritten() {
 	if in == nil {
 		return
@@ -98,7 +97,7 @@ func (in *input) ackWritten() {
 	}
 }
 
-// admit reports why n more bytes cannot be taken, or counts them.
+// admit counts n bytes as queued, or returns the refusal.
 func (in *input) admit(n int) messages.ProcessFact {
 	switch {
 	case in == nil:
@@ -124,7 +123,7 @@ func noInput() messages.ProcessFact {
 	}}
 }
 
-// shut takes the pipe away: nothing more can be written.
+// shut detaches the pipe, so that nothing more can be written.
 func (in *input) shut() *pipeEnd {
 	if in == nil {
 		return nil
@@ -134,8 +133,8 @@ func (in *input) shut() *pipeEnd {
 	return end
 }
 
-// reportWaiting says that the job waits for input, or no longer does, if that is new. Called
-// with mu.
+// reportWaiting reports a change of whether the job waits for input. The caller holds
+// mu.
 func (in *input) reportWaiting(j *job, awaited, secret bool) {
 	if in != nil && (in.waiting != awaited || in.secret != secret) {
 		in.waiting, in.secret, in.reported = awaited, secret, true
@@ -143,7 +142,7 @@ func (in *input) reportWaiting(j *job, awaited, secret bool) {
 	}
 }
 
-// awaitInput has the job looked at for so long, if it can wait for input at all.
+// awaitInput watches the job for span, if it can wait for input at all.
 func (j *job) awaitInput(span time.Duration, to *answer) {
 	j.mu.Lock()
 	in := j.input
@@ -159,7 +158,7 @@ func (j *job) awaitInput(span time.Duration, to *answer) {
 	}
 }
 
-// feed queues bytes, and sees to it that somebody writes them.
+// feed queues bytes and starts the writer.
 func (j *job) feed(p *piece) {
 	j.mu.Lock()
 	in := j.input
@@ -175,12 +174,12 @@ func (j *job) feed(p *piece) {
 	}
 }
 
-// maxEnd is how many keys the end of the input takes on a terminal.
+// maxEnd is how many keys end the input of a terminal.
 const maxEnd = 2
 
-// closeInput ends the input behind what was given before. On a terminal it types the
-// key for that: once at the beginning of a line, twice behind one that was begun (the
-// first hands that over), once where keys are read one by one; and more may follow.
+// closeInput ends the input after what was given before. On a terminal it types the key
+// for that: once at the start of a line or in a mode without lines, twice within a
+// line. There the first submits the line. Input may follow.
 func (j *job) closeInput(to *answer) {
 	in := j.input
 	if in == nil {
@@ -208,7 +207,7 @@ func (j *job) closeInput(to *answer) {
 	j.mu.Unlock()
 }
 
-// startFeeding is called with mu.
+// startFeeding starts the writer, if none runs. The caller holds mu.
 func (j *job) startFeeding() {
 	if !j.input.feeding {
 		j.input.feeding = true
@@ -216,7 +215,7 @@ func (j *job) startFeeding() {
 	}
 }
 
-// writeInput empties the queue into the pipe.
+// writeInput writes the queue into the pipe.
 func (j *job) writeInput() {
 	for {
 		j.mu.Lock()
@@ -246,7 +245,7 @@ func (j *job) writeInput() {
 	}
 }
 
-// writeAs writes a piece as it is, or types it.
+// writeAs writes a piece to a pipe, or types it into a terminal.
 func (j *job) writeAs(t *terminal, end *pipeEnd, p *piece) error {
 	if t == nil {
 		return j.writePiece(end, p)
@@ -265,8 +264,8 @@ func (j *job) writeAs(t *terminal, end *pipeEnd, p *piece) error {
 	return err
 }
 
-// writePiece writes all of a piece, waiting in the netpoller for room. Where that
-// would not have the pipe it looks, ever more seldom.
+// writePiece writes a whole piece, and waits in the netpoller for room. If the
+// netpoller does not watch the pipe, it retries at growing intervals.
 func (j *job) writePiece(end *pipeEnd, p *piece) error {
 	if end == nil {
 		return os.ErrClosed
@@ -283,7 +282,7 @@ func (j *job) writePiece(end *pipeEnd, p *piece) error {
 	}
 }
 
-// writeSome writes what the pipe has room for.
+// writeSome writes as much as the pipe has room for.
 func (j *job) writeSome(fd int, p *piece) error {
 	j.input.writing.Lock()
 	defer j.input.writing.Unlock()
@@ -300,8 +299,8 @@ func (j *job) writeSome(fd int, p *piece) error {
 	return nil
 }
 
-// wrote answers an Input. After a failure the pipe is of no use any more; what a
-// terminal would not have was not written.
+// wrote answers an Input. After an error the pipe is closed. A piece that a terminal
+// refused was not written.
 func (j *job) wrote(p *piece, err error) {
 	j.mu.Lock()
 	in := j.input

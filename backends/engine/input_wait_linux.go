@@ -11,32 +11,32 @@ import (
 	"troupe/messages"
 )
 
-// inputWatch finds out which jobs wait for input. The kernel tells nobody of that, so
-// it is looked for: at the jobs of which somebody wants to know, and as long as one
-// waits, so that what was said stays true. Where nobody asks nothing is looked at.
+// inputWatch detects jobs that wait for input. The kernel has no event for that, so it
+// probes the jobs that clients ask about. A waiting job is probed until it no longer
+// waits.
 type inputWatch struct {
 	h *platform
 
 	mu      sync.Mutex
 	jobs    map[*job]*inputQuery
 	running bool
-	wake    chan struct{} // one is to be looked at sooner
+	wake    chan struct{} // a probe is due sooner; capacity 1
 }
 
-// inputQuery is in one job.
+// inputQuery is the state of one watched job.
 type inputQuery struct {
-	until time.Time // nobody has asked for it beyond
-	next  time.Time // look
+	until time.Time // no client asked for longer
+	next  time.Time // next probe
 	pause time.Duration
-	dues  []*answer // of those who asked since the last look
+	dues  []*answer // replies to requests since the last probe
 }
 
-// How long is waited between two looks at a job, and what they may cost together:
-// one part in so many of the time of one CPU.
+// Pauses between two probes of a job. All probes together may use one part in awaitShare of
+// one CPU.
 const (
 	awaitFirst = 10 * time.Millisecond
 	awaitMost  = 250 * time.Millisecond
-	awaitIdle  = 10 * time.Second // while it waits and nobody asks
+	awaitIdle  = 10 * time.Second // while it waits and no client asks
 	awaitShare = 10
 )
 
@@ -44,10 +44,10 @@ func newAwaits(h *platform) *inputWatch {
 	return &inputWatch{h: h, jobs: make(map[*job]*inputQuery), wake: make(chan struct{}, 1)}
 }
 
-// awaitInput looks at the job for so long, and answers when it has once.
+// awaitInput probes the job for span. It sends the reply after the first probe.
 func (h *platform) awaitInput(j *job, span time.Duration, to *answer) {
 	if h.probed.Reads == "" {
-		j.answer(to, unseeable("it cannot be seen here when a job waits for input"))
+		j.answer(to, unseeable("cannot detect whether a job waits for input on this machine"))
 		return
 	}
 	w := h.inputWatch
@@ -59,7 +59,7 @@ func (h *platform) awaitInput(j *job, span time.Duration, to *answer) {
 		i = &inputQuery{}
 		w.jobs[j] = i
 	}
-	if now.After(i.until) { // whoever asked before looks often enough
+	if now.After(i.until) { // while a client asks, probes are frequent enough
 		i.next, i.pause = now, awaitFirst
 	}
 	if until := now.Add(span); until.After(i.until) {
@@ -76,7 +76,7 @@ func unseeable(text string) messages.ProcessFact {
 	}}
 }
 
-// soon looks at a job again that was given something, if anybody does.
+// soon probes a watched job again that was given input.
 func (w *inputWatch) soon(j *job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *inputWatch) soon(j *job) {
 	}
 }
 
-// call sees to it that somebody looks, and soon. Called with mu.
+// call starts the loop if it does not run, and wakes it. The caller holds mu.
 func (w *inputWatch) call() {
 	if !w.running {
 		w.running = true
@@ -117,7 +117,7 @@ func (w *inputWatch) loop() {
 	}
 }
 
-// sleep waits for what is due next; false is the end of the engine.
+// sleep waits for d or a wake. It returns false when the engine ends.
 func (w *inputWatch) sleep(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -130,7 +130,8 @@ func (w *inputWatch) sleep(d time.Duration) bool {
 	return true
 }
 
-// due are the jobs to look at now, or how long none is. Without any the loop ends.
+// due returns the jobs to probe now, or how long none is due. Without jobs the loop
+// ends.
 func (w *inputWatch) due(now time.Time) (list []*job, wait time.Duration, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +147,7 @@ func (w *inputWatch) due(now time.Time) (list []*job, wait time.Duration, some b
 	return list, wait, w.running
 }
 
-// look looks at one job, says what it has seen, and when to look again.
+// look probes one job, reports the result and schedules the next probe.
 func (w *inputWatch) look(j *job) {
 	defer j.guard()
 	w.mu.Lock()
@@ -168,7 +169,7 @@ func (w *inputWatch) look(j *job) {
 	})
 }
 
-// settle keeps looking, or no more.
+// settle schedules the next probe, or stops watching the job.
 func (w *inputWatch) settle(j *job, seen inputState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +190,7 @@ func (w *inputWatch) settle(j *job, seen inputState) {
 	}
 }
 
-// answerOf is what somebody is told who asked.
+// answerOf returns the reply to a request for a probe.
 func answerOf(seen inputState) messages.ProcessFact {
 	switch seen {
 	case blind:
@@ -202,7 +203,7 @@ func answerOf(seen inputState) messages.ProcessFact {
 	return messages.ControlDone{}
 }
 
-// seeInput looks at a job, and says what is new.
+// seeInput probes a job and reports a change.
 func (j *job) seeInput() inputState {
 	j.mu.Lock()
 	in := j.input
@@ -222,14 +223,14 @@ func (j *job) seeInput() inputState {
 	}
 	said := seen != reads || known || j.caughtUp()
 	j.update(func() {
-		if !said && in.waitCount < maxBehind { // what it waits with comes first: its question
+		if !said && in.waitCount < maxBehind { // its prompt must be in the log first
 			in.waitCount++
 			seen = notReading
 		} else {
 			in.waitCount = 0
 		}
 		if in.end != end || in.given != given || in.feeding {
-			if seen == reads { // it was, of what was there before
+			if seen == reads { // it may read the new input
 				seen = notReading
 			}
 			return
@@ -239,12 +240,12 @@ func (j *job) seeInput() inputState {
 	return seen
 }
 
-// maxBehind is how many looks are given to logs that do not catch up, as where the output
-// of other processes floods them.
+// maxBehind bounds the probes that wait for logs to catch up: other processes may flood
+// them.
 const maxBehind = 20
 
-// caughtUp reports whether what the job has written until now is in its logs, as far as
-// that takes no time. A log that is held or takes no more keeps nobody.
+// caughtUp reports whether the job's output until now is in its logs, as far as that
+// takes no time. A log that is paused or full does not count.
 func (j *job) caughtUp() bool {
 	j.mu.Lock()
 	streams := slices.Clone(j.streams)
@@ -261,14 +262,14 @@ func (j *job) caughtUp() bool {
 	return all
 }
 
-// caughtUp is that of one stream.
+// caughtUp reports whether the stream's output until now is in its log.
 func (s *stream) caughtUp() bool {
 	v, grown := s.moveQuickly()
 	grown.tell()
 	switch {
 	case v != more:
 		return true
-	case !s.mu.TryLock(): // somebody moves
+	case !s.mu.TryLock(): // another goroutine copies
 		return false
 	}
 	defer s.mu.Unlock()
@@ -281,7 +282,7 @@ func (s *stream) caughtUp() bool {
 	return left == 0
 }
 
-// look looks at the pipe, then at who reads it: what comes between was not there.
+// look probes the pipe before its readers: input that arrives between was not there.
 func (j *job) look(end *pipeEnd, t tree) inputState {
 	sys := j.engine.opt.Sys
 	r := pipeReadProbe{sys: sys}
@@ -302,7 +303,7 @@ func (j *job) look(end *pipeEnd, t tree) inputState {
 			seen = blind
 			return
 		}
-		seen = reads // if somebody does
+		seen = reads // if a process reads
 	})
 	if err != nil || seen != reads {
 		return seen

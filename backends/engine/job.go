@@ -12,19 +12,19 @@ import (
 	"troupe/spill"
 )
 
-// phase is where a job stands.
+// phase is the state of a job's life.
 type phase uint8
 
 const (
 	phaseQueued phase = iota // in the queue of the spawners
 	phaseForking
 	phaseRunning
-	phaseExited // the main process was reaped, or given up
-	phaseDone   // nothing more will be said
+	phaseExited // the main process was reaped, or did not end after KILL
+	phaseDone   // the last fact was reported
 )
 
-// job is one process tree and its output. Facts become due in any order and
-// are said in one: advance is the only place that says the last four.
+// job is one process tree and its output. Facts become due in any order and are
+// reported in one: only advance reports the last four.
 type job struct {
 	factQueue
 	engine  *Local
@@ -33,41 +33,41 @@ type job struct {
 	credits credits
 
 	mu       sync.Mutex
-	spec     *backends.Spec // until the fork: argv and environment are large
-	postFork postForkSpec   // what of it is needed after
+	spec     *backends.Spec // until the fork; argv and environment are large
+	postFork postForkSpec   // the part of spec that is needed after the fork
 	meta     []byte
 	tree     tree
 	streams  []*stream
-	shell    *liveShell    // it is a live shell; nil: it is none
-	command  *shellCommand // it is a command of one, once it was let in; nil: it is none
+	shell    *liveShell    // nil: the job is not a live shell
+	command  *shellCommand // set once a shell has accepted the command; nil: not a shell command
 	term     *terminal     // nil: none
 
 	deadline *time.Timer // of the deadline
-	pause    *time.Timer // until the next try of a fork
-	input    *input      // nil: it is given none
-	controls *controls   // nil: nothing was asked of it
+	pause    *time.Timer // until the next attempt to fork
+	input    *input      // nil: the job has none
+	controls *controls   // nil: none were received
 
 	escalation *escalation
-	cause      *messages.Cause // is not changed, but replaced; nil: it was not stopped
-	exit       *mainExit       // nil: it has not ended
-	draining   *time.Timer     // the end of its patience, while it goes on
+	cause      *messages.Cause // replaced, never modified; nil: the job was not stopped
+	exit       *mainExit       // nil: the main process has not exited
+	draining   *time.Timer     // ends a drain that goes on
 	survivors  []messages.Survivor
 	flags      []messages.Flag
-	forks      int32 // tries
+	forks      int32 // attempts
 	leftovers  int32 // processes that outlived the main process
 
 	phase        phase
 	cleaned      bool
 	drained      bool        // every byte of the main process is in the logs
 	recorded     bool        // the journal has the exit
-	drainBlocked bool        // but for what a full store left in a pipe
-	treeGone     bool        // or survivors are named
+	drainBlocked bool        // a full store left output in a pipe
+	treeGone     bool        // the tree has ended, or its survivors are reported
 	paused       atomic.Bool // capture, by a control
 
 	toldMain, toldExited, toldClosed, toldEnded bool // MainExited, ProcessExited, OutputClosed, TreeEnded
 }
 
-// stoppedFor is why the job was stopped, zero if it was not. Called with mu.
+// stoppedFor returns why the job was stopped; zero: it was not. The caller holds mu.
 func (j *job) stoppedFor() messages.Cause {
 	if j.cause == nil {
 		return messages.Cause{}
@@ -75,16 +75,16 @@ func (j *job) stoppedFor() messages.Cause {
 	return *j.cause
 }
 
-// postForkSpec is what of a Spec is needed after the fork.
+// postForkSpec is the part of a Spec that is needed after the fork.
 type postForkSpec struct {
 	grace   time.Duration
 	onExit  messages.OnExit
-	scratch string // the file of its script
+	scratch string // file of the job's script
 	oom     int64
 	sync    bool // logs are synced before the exit is reported
 }
 
-// mainExit is how the main process ended.
+// mainExit describes the end of the main process.
 type mainExit struct {
 	status messages.ExitStatus
 	rusage messages.Rusage
@@ -99,7 +99,7 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	if typed := s.Stdio.Terminal != (messages.Terminal{}); typed || s.Stdio.Stdin == messages.StdinPipe {
 		j.input = &input{typed: typed}
 		if typed && s.Stdio.Ended {
-			a := &answer{} // for nobody
+			a := &answer{} // without a receiver
 			j.controls = &controls{todo: []control{{backends.CloseInput{}, a}}, answers: []*answer{a}}
 		}
 	}
@@ -113,8 +113,8 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	return j
 }
 
-// update changes the state, says what has become due and cleans up behind the
-// last word. Only goroutines of the engine may call it: it tells facts.
+// update changes the state, reports the facts that are due and cleans up after the last
+// one. Only goroutines of the engine may call it: it delivers facts.
 func (j *job) update(change func()) {
 	clean := j.change(change)
 	j.tell()
@@ -124,7 +124,7 @@ func (j *job) update(change func()) {
 	j.forgetIfOver()
 }
 
-// change is update without the telling; it reports whether clean is due.
+// change does what update does, without delivery. It reports whether clean is due.
 func (j *job) change(change func()) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -137,10 +137,9 @@ func (j *job) change(change func()) bool {
 	return true
 }
 
-func (j *job) tell() { j.flush(func(r any) { j.fault(fmt.Errorf("the listener panicked: %v", r)) }) }
+func (j *job) tell() { j.flush(func(r any) { j.fault(fmt.Errorf("a fact handler panicked: %v", r)) }) }
 
-// tellHelping tells, and helps with what follows. Called without any lock, where a
-// while does not matter.
+// tellHelping delivers facts and handles their consequences. The caller holds no lock.
 func (j *job) tellHelping() {
 	if w := j.engine.opt.Workers; w != nil {
 		w.Join()
@@ -149,8 +148,8 @@ func (j *job) tellHelping() {
 	j.tell()
 }
 
-// advance says what has become due, in the order of the contract: the result,
-// then the end of the output and of the tree. Called with mu.
+// advance reports facts that have become due, in the contract's order: the result, then
+// the end of the output and of the tree. The caller holds mu.
 func (j *job) advance() {
 	if j.phase != phaseExited {
 		return
@@ -180,7 +179,7 @@ func (j *job) advance() {
 	}
 }
 
-// reportAll says the result of a job of which nothing is left. Called with mu.
+// reportAll reports the result of a job of which nothing is left. The caller holds mu.
 func (j *job) reportAll() {
 	last := j.engine.seq.Add(3)
 	j.sayExited(last-2, last)
@@ -199,14 +198,14 @@ func (j *job) sayEnded(seq uint64) {
 	j.enqueueKept(seq, messages.TreeEnded{Seq: seq, Survivors: j.survivors})
 }
 
-// certain reports whether the end of the tree is known without that of the
-// output. Where only process groups can be seen, a process that holds the
-// output is one more that lives.
+// certain reports whether the end of the tree is known although the output is open.
+// Where only process groups are visible, a process that holds the output may still run.
 func (j *job) certain() bool {
 	return j.command != nil || j.escalation != nil || j.tree == nil || j.tree.isolation() != messages.Group
 }
 
-// reportMainWaits says, once, that the result waits for something. Called with mu.
+// reportMainWaits reports, once, that the main process has exited before its result is
+// due. The caller holds mu.
 func (j *job) reportMainWaits() {
 	if !j.toldMain && !j.toldExited {
 		j.toldMain = true
@@ -233,8 +232,8 @@ func (j *job) sayExited(seq, last uint64) {
 	})
 }
 
-// cwd is where a live shell is, or was when the command had ended; "": it is none, or
-// not known. Called with mu.
+// cwd returns the directory of a live shell, or the shell's when a command had ended;
+// "": unknown or not a shell. The caller holds mu.
 func (j *job) cwd() string {
 	switch {
 	case j.command != nil:
@@ -248,7 +247,7 @@ func (j *job) cwd() string {
 // outputClosed reports whether no log of the job will grow.
 func (j *job) outputClosed() bool { return allSealed(j.streams) }
 
-// flag marks the job, once for each flag. Called with mu.
+// flag adds a flag to the job, once. The caller holds mu.
 func (j *job) flag(f messages.Flag) {
 	for _, have := range j.flags {
 		if have == f {
@@ -258,8 +257,8 @@ func (j *job) flag(f messages.Flag) {
 	j.flags = append(j.flags, f)
 }
 
-// clean gives back what a job held that is over. It may be called before the
-// main process is reaped, if that could not be ended.
+// clean releases the resources of a job that has ended. It may run before the main
+// process is reaped, if that did not end.
 func (j *job) clean() {
 	j.mu.Lock()
 	t, timer, streams := j.tree, j.deadline, j.streams
@@ -282,14 +281,14 @@ func (j *job) clean() {
 	}
 }
 
-// settle lets the engine forget facts, and the job when it has none left.
+// settle forgets facts, and the job when none is left.
 func (j *job) settle(seq uint64) {
 	if !j.factQueue.settle(seq) {
 		j.forgetIfOver()
 	}
 }
 
-// forgetIfOver drops a job that is over and whose facts are all settled.
+// forgetIfOver drops a job that has ended and whose facts are settled.
 func (j *job) forgetIfOver() {
 	j.mu.Lock()
 	ended := j.phase == phaseDone
@@ -299,7 +298,7 @@ func (j *job) forgetIfOver() {
 	}
 }
 
-// adopt gives the job to a new owner.
+// adopt binds the job to a new owner.
 func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	b := backends.Bind(facts)
 	j.mu.Lock()
@@ -314,14 +313,14 @@ func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	return process{j, b}
 }
 
-// replayState is what a new owner must hear beside the numbered facts. Called
-// with mu.
+// replayState returns what a new owner must receive beside the numbered facts. The
+// caller holds mu.
 func (j *job) replayState() []messages.ProcessFact {
 	var facts []messages.ProcessFact
 	if j.exit != nil && !j.toldExited {
 		facts = append(facts, messages.MainExited{Status: j.exit.status, At: j.exit.at})
 	}
-	if in := j.input; in != nil && in.reported && j.phase == phaseRunning { // what was said last may have been lost
+	if in := j.input; in != nil && in.reported && j.phase == phaseRunning { // the last report may have been lost
 		facts = append(facts, messages.InputWaiting{Waiting: in.waiting, Secret: in.secret})
 	}
 	for _, s := range j.streams {
@@ -339,7 +338,7 @@ func (j *job) guard() {
 	}
 }
 
-// fault marks the job. Its descriptors are kept: what it writes waits.
+// fault flags the job. It keeps the descriptors, so the job's output waits.
 func (j *job) fault(err error) {
 	j.mu.Lock()
 	j.flag(messages.FlagKeeperFault)
@@ -347,19 +346,19 @@ func (j *job) fault(err error) {
 	j.engine.report(j.id, err)
 }
 
-// mainProcess is the main process. It is signalled under the lock its reap takes, so
-// that no signal meets a stranger with its number.
+// mainProcess is the main process of a job. Signals and reap share its lock, so that no
+// signal reaches another process with a reused number.
 type mainProcess struct {
 	e     *Local
 	mu    sync.Mutex
 	start uint64
-	pid   int   // 0: it never was
+	pid   int   // 0: it never started
 	pidfd int32 // -1: none
 	gone  bool
 }
 
-// signal sends sig to the main process, or to all of its group; false if it is
-// reaped or never was.
+// signal sends sig to the main process or its group. It returns false if the process
+// was reaped or never started.
 func (r *mainProcess) signal(sig syscall.Signal, group bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -368,12 +367,12 @@ func (r *mainProcess) signal(sig syscall.Signal, group bool) bool {
 	}
 	pid := r.pid
 	if group {
-		pid = -pid // it leads a session of its own: the group exists as long as it does
+		pid = -pid // it leads a process session: the group exists as long as it does
 	}
 	return r.e.opt.Sys.Kill(pid, sig) == nil
 }
 
-// reap runs wait, which takes the process out of the table.
+// reap calls wait, which reaps the process.
 func (r *mainProcess) reap(wait func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -382,14 +381,14 @@ func (r *mainProcess) reap(wait func() error) error {
 	return err
 }
 
-// reaped reports whether the main process is no more.
+// reaped reports whether the main process was reaped.
 func (r *mainProcess) reaped() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.gone
 }
 
-// close gives back the pidfd of a process that was reaped.
+// close closes the pidfd of a reaped process.
 func (r *mainProcess) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

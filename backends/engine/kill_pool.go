@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// killPool kill jobs that are given no grace, a few at a time and in order: nobody waits
-// in a goroutine of its own for each of ten thousand.
+// killPool stops jobs without grace, a few at a time and in order. So ten thousand
+// stops do not need a goroutine each.
 type killPool struct {
 	e *Local
 
@@ -14,28 +14,28 @@ type killPool struct {
 	queue []*job
 	busy  int
 
-	falling int           // killed trees that have not come down
-	calm    chan struct{} // closed when few are; nil: nobody waits
+	falling int           // killed trees that have not ended
+	calm    chan struct{} // closed when few are falling; nil: no goroutine waits
 }
 
-// fewFalls are no burst: whoever waits for a calm goes on beside them.
-const fewFalls = stopsAtOnce
+// fewKilled is the number of killed trees up to which giveWay does not wait.
+const fewKilled = stopsAtOnce
 
-// falls counts killed trees.
-func (d *killPool) falls(n int) {
+// countKilled adds n to the number of killed trees that have not ended.
+func (d *killPool) countKilled(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.falling += n; d.falling <= fewFalls && d.calm != nil {
+	if d.falling += n; d.falling <= fewKilled && d.calm != nil {
 		close(d.calm)
 		d.calm = nil
 	}
 }
 
-// giveWay waits, for a while, for the end of a burst of stops: there is somebody who
-// waits for them, and nobody for what is done behind.
+// giveWay waits, up to bound, for the end of a burst of stops. Clients wait for stops,
+// none for the caller's work.
 func (d *killPool) giveWay(bound time.Duration) {
 	d.mu.Lock()
-	if d.falling <= fewFalls {
+	if d.falling <= fewKilled {
 		d.mu.Unlock()
 		return
 	}
@@ -53,7 +53,7 @@ func (d *killPool) giveWay(bound time.Duration) {
 	}
 }
 
-// push has a job ended.
+// push queues a job for its stop.
 func (d *killPool) push(j *job) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,11 +66,11 @@ func (d *killPool) push(j *job) {
 
 func (d *killPool) work() {
 	for j := d.next(); j != nil; j = d.next() {
-		j.climbSafely()
+		j.escalateSafely()
 	}
 }
 
-// next is the next job; nil: there is none, and somebody less to ask for it.
+// next returns the next job. If there is none, it returns nil and the caller ends.
 func (d *killPool) next() *job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,8 +85,8 @@ func (d *killPool) next() *job {
 	return j
 }
 
-// climbSafely is climb for a goroutine that serves many jobs.
-func (j *job) climbSafely() {
+// escalateSafely calls escalate in a goroutine that serves many jobs.
+func (j *job) escalateSafely() {
 	defer j.guard()
 	j.escalate()
 }

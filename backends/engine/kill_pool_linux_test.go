@@ -58,15 +58,15 @@ func (d *killPool) standing() (waiting, busy int) {
 // and at the end of the engine.
 func TestGiveWay(t *testing.T) {
 	for name, end := range map[string]func(*Local){
-		"calm":   func(e *Local) { e.enders.falls(-1) },
+		"calm":   func(e *Local) { e.enders.countKilled(-1) },
 		"engine": func(e *Local) { close(e.done) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &Local{done: make(chan struct{})}
 			e.enders.e = e
-			e.enders.falls(fewFalls)
+			e.enders.countKilled(fewKilled)
 			e.enders.giveWay(patience) // nobody to give way to
-			e.enders.falls(1)
+			e.enders.countKilled(1)
 			e.enders.giveWay(time.Nanosecond)
 			gone := make(chan struct{})
 			go func() {

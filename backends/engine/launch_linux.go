@@ -11,19 +11,19 @@ import (
 	"troupe/messages"
 )
 
-// launch is one start on its way.
+// launch is one start of a process.
 type launch struct {
 	h    *platform
 	j    *job
 	spec *backends.Spec
-	dir  int    // the working directory; AT_FDCWD: the engine's
-	path string // of the program, seen from there
+	dir  int    // working directory; AT_FDCWD: the engine's
+	path string // of the program, relative to dir
 	io   *stdio
 	cg   *cgroup // nil: none
 	oom  int64
 }
 
-// spawn starts the process of a job, or says why there is none.
+// spawn starts the process of a job.
 func (h *platform) spawn(j *job, spec *backends.Spec) ([]*stream, *startError) {
 	l := &launch{h: h, j: j, spec: spec, dir: unix.AT_FDCWD}
 	fail := l.run()
@@ -67,10 +67,9 @@ func (l *launch) run() *startError {
 	return l.fork()
 }
 
-// enter opens the working directory. The child goes there by its path, while it holds
-// a processor of ours: a server that hangs must have been met here, where it holds
-// this goroutine alone. (By way of our descriptor, in /proc, the kernel makes three
-// files for the child there and forgets them with it, which takes 30 µs.)
+// enter opens the working directory, so that a server that hangs blocks only this
+// goroutine. The child enters it by path. (By descriptor through /proc it costs the
+// kernel 30 µs more.)
 func (l *launch) enter() *startError {
 	if l.spec.Dir == "" {
 		return nil
@@ -92,11 +91,11 @@ func (l *launch) find() *startError {
 	return nil
 }
 
-// fork forks, without the cgroup if the kernel would not have it: a container
-// or an odd hierarchy may refuse CLONE_INTO_CGROUP (runc#4812).
+// fork forks, and again without the cgroup if the kernel refuses CLONE_INTO_CGROUP, as
+// containers may do (runc#4812).
 func (l *launch) fork() *startError {
 	err := l.try()
-	if err == unix.ENOENT && l.spec.Program != "" { // it was there when it was looked up
+	if err == unix.ENOENT && l.spec.Program != "" { // the cached path is outdated
 		l.spec.Program = ""
 		if fail := l.find(); fail != nil {
 			return fail
@@ -108,7 +107,7 @@ func (l *launch) fork() *startError {
 		l.cg = nil
 		if err = l.try(); err == nil {
 			cg.spoil()
-		} else { // it was the program, or the directory
+		} else { // the program or the directory failed
 			cg.giveBack()
 		}
 	}
@@ -121,8 +120,8 @@ func (l *launch) fork() *startError {
 	return unexecuted(l.spec.Argv[0], err)
 }
 
-// unentered tells whether a fork has failed for its working directory, which may have
-// gone since it was opened, or may not be entered.
+// unentered reports that a fork failed for its working directory, which was removed or
+// may not be entered.
 func (l *launch) unentered(err error) *startError {
 	if l.dir == unix.AT_FDCWD {
 		return nil
@@ -143,7 +142,7 @@ func (l *launch) unentered(err error) *startError {
 	return nil
 }
 
-// mayBeCgroup tells an error that a fork into a cgroup can have for its own.
+// mayBeCgroup reports whether a fork into a cgroup can fail with err for the cgroup.
 func mayBeCgroup(err error) bool {
 	switch err {
 	case unix.EOPNOTSUPP, unix.EBUSY, unix.EACCES, unix.EPERM, unix.ENOSYS, unix.ENODEV, unix.EINVAL, unix.EBADF, unix.E2BIG:
@@ -152,8 +151,7 @@ func mayBeCgroup(err error) bool {
 	return false
 }
 
-// try is one fork. It makes the process the job's before anybody can hear of
-// its exit.
+// try forks once. It assigns the process to the job before its exit can be seen.
 func (l *launch) try() error {
 	if l.cg == nil && l.h.orphans != nil && l.h.engine.opt.Claim != nil {
 		l.h.claim.Do(l.h.engine.opt.Claim)
@@ -165,7 +163,7 @@ func (l *launch) try() error {
 	}
 	l.h.letOthersRun()
 	if l.h.reaper != nil {
-		_ = l.h.sys.CloseRangeOnExec(3) // for what was opened since by somebody careless
+		_ = l.h.sys.CloseRangeOnExec(3) // other code may have opened descriptors without the flag
 		defer l.h.reaper.forked()
 	}
 	ticket := l.h.forks.enter()
@@ -181,8 +179,8 @@ func (l *launch) try() error {
 	if l.cg == nil && l.h.probed.NoProcesses != "" {
 		l.io.flags = append(l.io.flags, messages.FlagTreeUnverified)
 	}
-	l.j.pass(pointBorn)
-	l.j.born(child{
+	l.j.pass(pointForked)
+	l.j.forked(child{
 		pid: pid, start: startTime(l.h.sys, pid, before, after), pidfd: pidfd, tree: l.tree(), oom: l.oom,
 		streams: l.io.streams, stdin: l.io.stdin, term: l.io.term, flags: l.io.flags,
 	})
@@ -194,21 +192,21 @@ func (l *launch) try() error {
 	return nil
 }
 
-// fewJobs is how many are known though no more than one is alive: those that have
-// just ended are settled a little later.
+// fewJobs is how many jobs are known while at most one runs: ended jobs are settled a
+// little later.
 const fewJobs = 4
 
-// letOthersRun lets the goroutines go first that wait for this processor, since a fork
-// holds it until the child's exec. A job that is alone has none, and the Go runtime
-// would wake a thread to look for them.
+// letOthersRun yields to goroutines that wait for this processor, since a fork holds it
+// until the child's exec. With few jobs none waits, and the Go runtime would wake a
+// thread to look.
 func (h *platform) letOthersRun() {
 	if h.engine.count() > fewJobs {
 		runtime.Gosched()
 	}
 }
 
-// clone forks, in a thread of its own if the job wants another umask or the table of
-// descriptors is large, and tells when that was.
+// clone forks, and returns the times around it. It uses another thread if the job has
+// its own umask or the descriptor table is large.
 func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Duration, err error) {
 	unfetched := false
 	fork := func(own *fdTable) {
@@ -222,7 +220,7 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 			defer drop()
 			it = mine
 		}
-		l.h.sys.SchedYield() // or the child begins on a CPU that sleeps (decision 032)
+		l.h.sys.SchedYield() // otherwise the child starts on an idle CPU (decision 032)
 		before, _ = l.h.sys.Boottime()
 		pid, err = l.h.sys.Fork(l.path, l.spec.Argv, it)
 		after, _ = l.h.sys.Boottime()
@@ -242,7 +240,7 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 	return pid, before, after, err
 }
 
-// attr is what the child is to be.
+// attr returns the attributes of the child.
 func (l *launch) attr() *syscall.ProcAttr {
 	sys := &syscall.SysProcAttr{Setsid: true, Setctty: l.io.term != nil} // of descriptor 0
 	if l.cg != nil {
@@ -257,7 +255,7 @@ func (l *launch) attr() *syscall.ProcAttr {
 	return &syscall.ProcAttr{Dir: l.spec.Dir, Env: l.h.env(l.spec), Files: files, Sys: sys}
 }
 
-// tree is what will hold the job's processes together.
+// tree returns how the job's processes are tracked.
 func (l *launch) tree() tree {
 	switch {
 	case l.cg != nil:

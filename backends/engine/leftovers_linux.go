@@ -9,23 +9,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remainsRounds bounds how often the processes of a dead node are looked for, at
-// doubling distances from killPause on: half a second in all.
+// remainsRounds bounds the scans for processes of a dead node. The pause doubles from
+// killPause: half a second in all.
 const remainsRounds = 8
 
-// ulidLen is the length of a node's name that no other node has.
+// ulidLen is the length of a unique node name.
 const ulidLen = 26
 
-// KillLeftovers kills what is left of the jobs of a node of this user that had no
-// cgroups: all that has its tag. The caller knows that the node is dead. Who runs
-// within a job of that node itself ends nobody: it would be among them. It reports
-// whether nothing is left; if something is, a later node has to look again.
+// KillLeftovers kills the tagged processes of a dead node of this user that had no
+// cgroups. The caller knows that the node is dead. Within a job of that node it kills
+// nothing, since this process has the tag. It reports whether nothing is left; if not,
+// a later node scans again.
 func (e *Local) KillLeftovers(node string) (gone bool) {
 	if len(node) != ulidLen {
 		return true // no node that tags its jobs
 	}
 	if e.host.probed.NoProcesses != "" {
-		return false // nobody can be seen
+		return false // no process is visible
 	}
 	if isTagged([]byte(tagName+"="+os.Getenv(tagName)), node) {
 		return false
@@ -36,8 +36,8 @@ func (e *Local) KillLeftovers(node string) (gone bool) {
 		for _, p := range found {
 			signalProc(e.host.sys, p, unix.SIGKILL)
 		}
-		// One look is none: a process has no environment for a moment of its exec, and
-		// one that was about to fork has a child that was not seen.
+		// One scan is not enough: in execve a process has no environment for a moment, and
+		// a fork during the scan is missed.
 		if len(found) == 0 && before == 0 {
 			return true
 		}
@@ -49,8 +49,8 @@ func (e *Local) KillLeftovers(node string) (gone bool) {
 	return false
 }
 
-// remains are the living processes of this user with the tag of a node. The
-// start time is read before the tag: a signal proves it, and so the tag.
+// remains returns this user's live processes with the tag of a node. It reads the start
+// time before the tag: a signal proves the former, and so the latter.
 func (h *platform) remains(node string) []proc {
 	names, _ := listDir(h.sys, unix.AT_FDCWD, "/proc")
 	var found []proc
@@ -71,8 +71,8 @@ func (h *platform) remains(node string) []proc {
 	return found
 }
 
-// isOurs reports whether the real user of a process is ours: root reads the
-// environment of everybody, and anybody may have written any tag into it.
+// isOurs reports whether the real user of a process is this user. Root can read any
+// environment, and any user can forge a tag.
 func (h *platform) isOurs(pid int) bool {
 	text, err := readFile(h.sys, unix.AT_FDCWD, procPath(pid, "status"))
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *platform) isOurs(pid int) bool {
 	return len(ids) > 0 && ids[0] == strconv.Itoa(os.Getuid())
 }
 
-// isTagged reports whether a node is named in the tag of an environment.
+// isTagged reports whether the tag in an environment names a node.
 func isTagged(env []byte, node string) bool {
 	for kv := range bytes.SplitSeq(env, []byte{0}) {
 		tag, ok := bytes.CutPrefix(kv, []byte(tagName+"="))

@@ -14,58 +14,58 @@ import (
 	"troupe/messages"
 )
 
-// liveShell is what a job has that is a live shell (backends.Live): its directory, its side
-// channel, and the command that runs in it. mu is taken before the mu of any job.
+// liveShell is the state of a job that is a live shell (backends.LiveShell): its
+// directory, side channel and current command. Lock order: mu before the mu of any job.
 type liveShell struct {
 	job          *job
 	readyTimeout time.Duration
-	canSync      bool // it is on a terminal, and says when asked that no interrupt is on its way
+	canSync      bool // on a terminal: it confirms that no interrupt is pending
 	dir          string
-	dirMade      bool // the directory is there
-	text         int  // the file of short texts, open; -1: it is not
-	controlFIFO  int  // both ends of the FIFO are ours, so that no open and no write waits
+	dirMade      bool // the directory exists
+	text         int  // descriptor of the file of short texts; -1: closed
+	controlFIFO  int  // open for reading and writing, so that open and write never wait
 	statusFIFO   readEnd
-	outputs      [2]*stream                 // out and err, of the last command; who gives the next to the shell uses them
-	master       *stream                    // that reads its terminal; nil: it is on pipes
-	term         *terminal                  // that
+	outputs      [2]*stream                 // out and err of the last command; the next command uses them again
+	master       *stream                    // stream that reads its terminal; nil: on pipes
+	term         *terminal                  // that terminal
 	timer        atomic.Pointer[time.Timer] // until it must be ready
 	cwd          atomic.Pointer[string]
 
 	mu               sync.Mutex
 	reports          reports
-	started          bool        // its job has its process and tree
-	ready            bool        // it is ready, or was
-	exited           bool        // its process has ended
-	startErr         *startError // it was never ready, because; nil: it was, or may be
+	started          bool        // the job has its process and tree
+	ready            bool        // it was ready for commands
+	exited           bool        // the process has ended
+	startErr         *startError // why it was never ready; nil: it was, or may be
 	end              mainExit
-	interruptPending bool          // an interrupt may be on its way to it
-	syncing          bool          // it was asked to say that none is
-	syncs            int           // times it was asked again
-	current          *shellCommand // it waits for the shell, or runs; nil: none does
+	interruptPending bool          // an interrupt may still reach it
+	syncing          bool          // it was asked to confirm that none is pending
+	syncs            int           // repeats of that request
+	current          *shellCommand // waits for the shell or runs; nil: none
 	previous         *shellCommand // the command before
-	baseline         []proc        // that lived in its tree when the last command had ended
-	ooms             int64         // counted so far
+	baseline         []proc        // processes in its tree after the last command
+	ooms             int64         // OOM kills counted so far
 	textLen          int           // bytes in the file of short texts
 }
 
-// shellReadyTimeout is how long a shell may take until it is ready.
+// shellReadyTimeout bounds the start of a shell.
 const shellReadyTimeout = time.Minute
 
-// refuseLive looks at what no process is needed for.
+// refuseLive makes the checks of a live shell that need no process.
 func refuseLive(s backends.Spec) *startError {
 	for name := range s.Live.Files {
 		if name == "" || name == ctlName || name == stName || name == textName || name == outName || name == errName || strings.ContainsAny(name, "/\x00") {
-			return refused(messages.InvalidParams, "files", fmt.Sprintf("%q is no name for a file of a live shell", name))
+			return refused(messages.InvalidParams, "files", fmt.Sprintf("invalid name %q for a file of a live shell", name))
 		}
 	}
 	return nil
 }
 
-// refuseIn does so for a command.
+// refuseIn makes the checks of a shell command that need no process.
 func refuseIn(s backends.Spec) *startError {
 	switch {
 	case s.Live != nil:
-		return refused(messages.InvalidParams, "in", "a live shell is no command of another; start it for itself")
+		return refused(messages.InvalidParams, "in", "a live shell cannot run in another live shell; start it as a job of its own")
 	case len(s.Meta) > backends.MaxMeta:
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large")
 	case s.Stdio.Stdin == messages.StdinHost:
@@ -78,7 +78,7 @@ func refuseIn(s backends.Spec) *startError {
 	return nil
 }
 
-// begin begins the time in which the shell must be ready. Called with the mu of the job.
+// begin starts the timer until the shell must be ready. The caller holds the job's mu.
 func (sh *liveShell) begin() {
 	sh.timer.Store(time.AfterFunc(sh.readyTimeout, func() {
 		sh.mu.Lock()
@@ -94,14 +94,14 @@ func (sh *liveShell) lateness() string {
 	return "the shell was not ready within " + sh.readyTimeout.String()
 }
 
-// stopTimer ends the time that begin began.
+// stopTimer stops the timer of begin or sync.
 func (sh *liveShell) stopTimer() {
 	if t := sh.timer.Load(); t != nil {
 		t.Stop()
 	}
 }
 
-// readStatus takes what has come on the status FIFO.
+// readStatus reads the reports on the status FIFO.
 func (sh *liveShell) readStatus() {
 	var then []func()
 	buf := make([]byte, 1024)
@@ -118,7 +118,7 @@ func (sh *liveShell) readStatus() {
 				}
 			})
 			if n < len(buf) {
-				return // what comes now is an event of its own
+				return // more data causes another event
 			}
 		}
 	})
@@ -128,8 +128,8 @@ func (sh *liveShell) readStatus() {
 	}
 }
 
-// handleReport takes a report, and gives what follows from it, to be done without a lock; nil:
-// nothing. Called with mu.
+// handleReport handles a report. It returns a call to make without locks; nil: none.
+// The caller holds mu.
 func (sh *liveShell) handleReport(r report) func() {
 	s := sh.current
 	switch {
@@ -155,7 +155,7 @@ func (sh *liveShell) handleReport(r report) func() {
 	}
 	sh.setDir(r.cwd)
 	end := mainExit{at: time.Now(), status: messages.ExitStatus{Code: r.status}}
-	if s.part != nil { // the terminal is its own until its output is
+	if s.part != nil { // the command keeps the terminal until its output is complete
 		s.sent = false
 		return func() { s.reported(end) }
 	}
@@ -163,8 +163,8 @@ func (sh *liveShell) handleReport(r report) func() {
 	return func() { s.ended(end, false) }
 }
 
-// sendCommand calls the command that waits for the shell, when that can take it; nil: there is
-// nothing to do. Called with mu.
+// sendCommand returns the call that queues the waiting command, if the shell can take
+// it; nil: none. The caller holds mu.
 func (sh *liveShell) sendCommand() func() {
 	s := sh.current
 	if s == nil || !sh.idle() || sh.exited {
@@ -173,11 +173,11 @@ func (sh *liveShell) sendCommand() func() {
 	return func() { sh.job.engine.queue.push(s.job) }
 }
 
-// idle reports whether the shell can take a command now. Called with mu.
+// idle reports whether the shell can take a command now. The caller holds mu.
 func (sh *liveShell) idle() bool { return sh.ready && sh.started && !sh.syncing }
 
-// setStarted says that the job has all it needs to take commands: the shell itself may have
-// been ready before.
+// setStarted records that the job can take commands. The shell may have been ready
+// before.
 func (sh *liveShell) setStarted() {
 	sh.mu.Lock()
 	sh.started = true
@@ -188,16 +188,16 @@ func (sh *liveShell) setStarted() {
 	}
 }
 
-// setDir notes where the shell is.
+// setDir records the shell's directory.
 func (sh *liveShell) setDir(cwd string) {
 	if cwd != "" && cwd != *sh.cwd.Load() {
 		sh.cwd.Store(&cwd)
 	}
 }
 
-// shellExited takes the end of the shell: it is that of the command which runs in it.
+// shellExited handles the shell's exit, which also ends its current command.
 func (sh *liveShell) shellExited(end mainExit) {
-	sh.readStatus() // what it said before
+	sh.readStatus() // reports from before the exit
 	sh.stopTimer()
 	sh.mu.Lock()
 	first := !sh.exited
@@ -218,7 +218,7 @@ func (sh *liveShell) shellExited(end mainExit) {
 	}
 }
 
-// startFailed takes the failure of the shell's start: that of the command that waits for it.
+// startFailed fails the command that waits for a shell whose start failed.
 func (sh *liveShell) startFailed(f *startError) {
 	sh.mu.Lock()
 	sh.exited, sh.startErr = true, f
@@ -247,8 +247,8 @@ func (sh *liveShell) shut() {
 	}
 }
 
-// explain says why a shell has ended before it was ready, to the command that waits and
-// to those that come.
+// explain fails the waiting command, and later ones, with the reason why the shell
+// ended before it was ready.
 func (sh *liveShell) explain() {
 	f := shellGone()
 	if !sh.wasReady() {
@@ -265,7 +265,7 @@ func (sh *liveShell) explain() {
 	}
 }
 
-// failCommand is a command whose shell has ended before it was ready.
+// failCommand builds the error of a command whose shell ended before it was ready.
 func (sh *liveShell) failCommand() *startError {
 	j := sh.job
 	j.mu.Lock()
@@ -276,7 +276,7 @@ func (sh *liveShell) failCommand() *startError {
 	if cause.By == messages.BySystem {
 		why = cause.Reason
 	}
-	text := "the shell did not come up: " + why
+	text := "the shell did not start: " + why
 	if said := sh.said(); said != "" {
 		text += "; it printed: " + said
 	}
@@ -291,10 +291,10 @@ func (sh *liveShell) wasReady() bool {
 	return sh.ready
 }
 
-// saidMost is how much of what a shell printed is repeated in an error.
+// saidMost bounds, in bytes, a shell's output that an error repeats.
 const saidMost = 1 << 10
 
-// said is the end of what the shell has printed.
+// said returns the end of the shell's output.
 func (sh *liveShell) said() string {
 	log, err := sh.job.engine.opt.Store.Open(string(sh.job.id), uint8(messages.Merged))
 	if err != nil {
@@ -307,20 +307,20 @@ func (sh *liveShell) said() string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "?"))
 }
 
-// shellGone is a command for a shell that has ended.
+// shellGone builds the error of a command whose shell has ended.
 func shellGone() *startError {
 	f := refused(messages.SessionClosedCode, "shell_gone", "the live shell of the command has ended")
 	f.err.Hint = "start another, and run it there"
 	return f
 }
 
-// writeControl gives the shell a line. Called with mu.
+// writeControl writes a line to the shell. The caller holds mu.
 func (sh *liveShell) writeControl(line string) error {
 	_, err := sh.job.engine.opt.Sys.Write(sh.controlFIFO, []byte(line+"\n"))
 	return err
 }
 
-// lifeOf finds a live shell.
+// lifeOf returns a live shell by its job; nil: none.
 func (e *Local) lifeOf(id messages.UID) *liveShell {
 	if j := e.find(id); j != nil {
 		j.mu.Lock()
@@ -330,14 +330,14 @@ func (e *Local) lifeOf(id messages.UID) *liveShell {
 	return nil
 }
 
-// newLiveShell is what a job will have when it is a live shell.
+// newLiveShell returns the state of a job that will be a live shell.
 func newLiveShell(j *job, s *backends.LiveShell) *liveShell {
 	sh := &liveShell{job: j, readyTimeout: cmp.Or(s.Within, shellReadyTimeout), canSync: s.Syncs, text: -1, controlFIFO: -1, statusFIFO: readEnd{sys: j.engine.opt.Sys, fd: -1, shut: true}}
 	sh.cwd.Store(new(string))
 	return sh
 }
 
-// openFifo makes a FIFO and opens it as often as there are flags.
+// openFifo makes a FIFO and opens it once for each of flags.
 func openFifo(sys Sys, path string, flags ...int) (fds []int, err error) {
 	if err = sys.Mkfifo(path); err != nil {
 		return nil, err
@@ -345,7 +345,7 @@ func openFifo(sys Sys, path string, flags ...int) (fds []int, err error) {
 	return openAll(sys, path, flags...)
 }
 
-// openAll opens a FIFO as often as there are flags.
+// openAll opens a FIFO once for each of flags.
 func openAll(sys Sys, path string, flags ...int) (fds []int, err error) {
 	for _, flag := range flags {
 		fd, err := sys.OpenAt(unix.AT_FDCWD, path, flag|unix.O_NONBLOCK|unix.O_NOFOLLOW)

@@ -10,14 +10,14 @@ import (
 	"troupe/messages"
 )
 
-// There are no live shells but on Linux: none is ever made.
+// Only Linux has live shells; these types are never used.
 type (
 	liveShell    struct{ cwd atomic.Pointer[string] }
 	shellCommand struct{ cwd string }
 )
 
 func refuseLive(backends.Spec) *startError {
-	return refused(messages.Unsupported, "live", "this machine runs no live shells; run each command for itself")
+	return refused(messages.Unsupported, "live", "live shells need Linux; run each command in its own shell")
 }
 
 func refuseIn(s backends.Spec) *startError { return refuseLive(s) }
@@ -36,6 +36,6 @@ func (*liveShell) remove()                 {}
 func (*liveShell) shutdown()               {}
 func (*shellCommand) leave()               {}
 
-func (*shellCommand) climb(*escalation) {}
+func (*shellCommand) escalate(*escalation) {}
 
 func (*shellCommand) signal(syscall.Signal) messages.ProcessFact { return messages.ControlDone{} }

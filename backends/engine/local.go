@@ -11,11 +11,11 @@ import (
 	"troupe/messages"
 )
 
-// Local is the engine of this process. It is safe for concurrent use.
+// Local is the engine that runs jobs in this process. It is safe for concurrent use.
 type Local struct {
 	opt    Options
 	host   *platform
-	seq    atomic.Uint64 // of facts
+	seq    atomic.Uint64 // number of the last fact
 	work   taskGroup
 	stops  chan struct{} // see bounded
 	queue  startQueue
@@ -27,15 +27,13 @@ type Local struct {
 	jobs    map[messages.UID]*job
 }
 
-// stopsAtOnce bounds how many jobs are being ended at a time: each system call
-// may hold a thread. Kills of cgroups wait for one lock of
-// the kernel: more at once end nothing sooner. Who waits for a look at the
-// process table holds no thread, and does not count.
+// stopsAtOnce bounds how many jobs are stopped at a time. Each system call may hold a
+// thread, and kills of cgroups wait for one kernel lock. A wait for a scan of the
+// process table holds no thread and does not count.
 const stopsAtOnce = 16
 
-// New makes an engine. It kills and removes what a dead engine has left in
-// cgroups beside its own, and never fails for what is missing: Features says
-// what it found.
+// New starts an engine. It kills and removes what dead engines left in cgroups beside
+// its own. Missing kernel features cause no error: Features lists what it found.
 func New(o Options) (*Local, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -53,11 +51,11 @@ func New(o Options) (*Local, error) {
 	return e, nil
 }
 
-// Features reports what the engine stands on here, for people.
+// Features returns what the engine can use on this machine.
 func (e *Local) Features() Features { return e.host.features() }
 
-// Start implements backends.Engine. A job whose Stop comes before its fork
-// fails with the code refused and the reason stopped: nothing of it ran.
+// Start implements backends.Engine. A job stopped before its fork fails with the code
+// refused and the reason stopped; nothing of it ran.
 func (e *Local) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	e.mu.Lock()
 	if j := e.jobs[s.ID]; j != nil {
@@ -81,7 +79,7 @@ func (e *Local) Start(s backends.Spec, facts backends.FactHandler) backends.Proc
 	return process{j, b}
 }
 
-// refuse looks at what no process is needed for. Called with mu.
+// refuse makes the checks that need no process. The caller holds mu.
 func (e *Local) refuse(s backends.Spec) *startError {
 	switch {
 	case e.closing:
@@ -113,7 +111,7 @@ func (e *Local) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pro
 	if j == nil {
 		return nil, &messages.Error{
 			Code: messages.NotFound, Reason: "job",
-			Message: "the engine does not know the job, and nothing of it is left",
+			Message: "unknown job: the engine has no record of it",
 		}
 	}
 	return j.adopt(facts), nil
@@ -163,11 +161,11 @@ func (e *Local) all() []*job {
 	return jobs
 }
 
-// forget drops a job that is over and settled.
+// forget drops a job that has ended and is settled.
 func (e *Local) forget(j *job) {
 	if j.shell != nil {
-		j.shell.remove()                     // as long as Close knows the job
-		_ = e.opt.Store.Remove(string(j.id)) // what a shell says itself is nobody's output; it may have said nothing
+		j.shell.remove()                     // while Close still finds the job
+		_ = e.opt.Store.Remove(string(j.id)) // a shell's own output belongs to no job; it may not exist
 	}
 	e.mu.Lock()
 	known := e.jobs[j.id] == j
@@ -180,16 +178,16 @@ func (e *Local) forget(j *job) {
 	}
 }
 
-// closeBound is how long Close waits beside the time the ladder may take:
-// facts are told and cgroups removed in it.
+// closeBound is how long Close waits beyond the escalation, to deliver facts and remove
+// cgroups.
 const closeBound = killTimeout + time.Second
 
-// CanKeep implements backends.Engine: nobody would read, wait for or stop what
-// went on behind this process.
+// CanKeep implements backends.Engine. It returns false: after this process no other
+// would read, reap or stop the jobs.
 func (e *Local) CanKeep() bool { return false }
 
-// Close implements backends.Engine. It kills whatever is asked: jobs cannot be
-// kept here.
+// Close implements backends.Engine. It kills every job, since jobs cannot outlive this
+// process.
 func (e *Local) Close(bool) []messages.Survivor {
 	e.mu.Lock()
 	first := !e.closing
@@ -231,7 +229,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// run does f in a goroutine of its own, for a job.
+// run calls f in a goroutine, for a job.
 func (e *Local) run(j *job, f func()) {
 	e.work.join()
 	go func() {
@@ -241,7 +239,7 @@ func (e *Local) run(j *job, f func()) {
 	}()
 }
 
-// after does f in a goroutine of its own, for a job, unless the engine has ended by then.
+// after calls f in a goroutine, for a job, unless the engine has ended by then.
 func (e *Local) after(j *job, d time.Duration, f func()) *time.Timer {
 	return time.AfterFunc(d, func() {
 		e.work.join()
@@ -253,7 +251,7 @@ func (e *Local) after(j *job, d time.Duration, f func()) *time.Timer {
 	})
 }
 
-// background does f in a goroutine of the engine's.
+// background calls f in a goroutine of the engine.
 func (e *Local) background(f func()) {
 	e.work.join()
 	go func() {
@@ -262,15 +260,16 @@ func (e *Local) background(f func()) {
 	}()
 }
 
-// bounded does f, which makes system calls to end something, as one of a few.
+// bounded calls f, which makes system calls that stop a job, at most stopsAtOnce at a
+// time.
 func (e *Local) bounded(f func()) {
 	e.stops <- struct{}{}
 	defer func() { <-e.stops }()
 	f()
 }
 
-// taskGroup counts goroutines. Unlike a WaitGroup it may be joined while somebody
-// waits: a Process may be called during Close.
+// taskGroup counts goroutines. Unlike a WaitGroup it can be joined during wait: a
+// Process may be called during Close.
 type taskGroup struct {
 	mu   sync.Mutex
 	n    int
@@ -292,7 +291,7 @@ func (c *taskGroup) leave() {
 	}
 }
 
-// wait waits until nobody is left.
+// wait returns when no goroutine is left.
 func (c *taskGroup) wait() {
 	c.mu.Lock()
 	if c.n == 0 {

@@ -9,13 +9,12 @@ import (
 	"troupe/backends"
 )
 
-// defaultPath is where programs are looked for if the environment names no PATH.
+// defaultPath is searched if the environment has no PATH.
 const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// lookup finds the program of a job as a shell does: in the PATH of the job's
-// own environment, relative to its own directory dir. A name with a slash is a
-// path already; what is wrong with it the exec will say. What was looked up
-// before is not looked up again.
+// lookup finds a job's program as a shell does: in the PATH of the job's environment,
+// relative to its directory dir. A name with a slash is a path, which exec checks.
+// Program holds an earlier result.
 func lookup(sys Sys, dir int, spec *backends.Spec) (string, error) {
 	if spec.Program != "" {
 		return spec.Program, nil
@@ -45,9 +44,9 @@ func lookup(sys Sys, dir int, spec *backends.Spec) (string, error) {
 	return "", unix.ENOENT
 }
 
-// executable reports why a file cannot be executed, as far as its name tells.
-// What is in a directory that may not be entered is not there, as for a shell:
-// the PATH of a user may have those of another in it.
+// executable reports why a file cannot be executed. A file in a directory that may not
+// be entered counts as missing, as for a shell: a PATH may name other users'
+// directories.
 func executable(sys Sys, dir int, path string, st *unix.Stat_t) error {
 	if err := sys.StatAt(dir, path, st); err == unix.EACCES {
 		return unix.ENOENT
@@ -60,7 +59,7 @@ func executable(sys Sys, dir int, path string, st *unix.Stat_t) error {
 	return sys.AccessAt(dir, path)
 }
 
-// pathOf is the PATH of an environment; the last one counts.
+// pathOf returns the last PATH of an environment.
 func pathOf(env []string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		if path, ok := strings.CutPrefix(env[i], "PATH="); ok {

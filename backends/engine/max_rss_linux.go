@@ -2,5 +2,5 @@ package engine
 
 import "golang.org/x/sys/unix"
 
-// maxRSS is in KiB as Linux counts it; the field is as wide as the machine's words.
+// maxRSS returns KiB, as Linux counts. The field has the machine's word size.
 func maxRSS(u *unix.Rusage) int64 { return int64(u.Maxrss) }

@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenTerminal opens both ends itself: the library that does so elsewhere lets the kernel
-// write to where a stack has been (docs/decisions/040). The slave is had from its master,
-// whatever /dev/pts is here; before Linux 4.13 by its name. Both ends wait, as a job does
-// for its input; that of ours is made otherwise by who uses it.
+// OpenTerminal opens both ends without a library: the usual one lets the kernel write
+// to a stack that may have moved (docs/decisions/040). It gets the slave from its
+// master, independent of /dev/pts; before Linux 4.13 by name. Both ends are blocking.
 func (kernel) OpenTerminal() (master, slave int, err error) {
 	const mode = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	if master, err = againN(func() (int, error) { return unix.Open("/dev/ptmx", mode, 0) }); err != nil {
@@ -28,7 +27,7 @@ func (kernel) OpenTerminal() (master, slave int, err error) {
 	return master, slave, nil
 }
 
-// byName opens the slave of a terminal where its master cannot be asked for it.
+// byName opens the slave of a terminal by its name.
 func byName(master, mode int) (int, error) {
 	number, err := unix.IoctlGetUint32(master, unix.TIOCGPTN)
 	if err != nil {
@@ -37,7 +36,7 @@ func byName(master, mode int) (int, error) {
 	return againN(func() (int, error) { return unix.Open("/dev/pts/"+strconv.FormatUint(uint64(number), 10), mode, 0) })
 }
 
-// peer opens the slave of a terminal.
+// peer opens the slave of a terminal by its master.
 func peer(master, mode int) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(mode))
 	if errno != 0 {
@@ -46,7 +45,7 @@ func peer(master, mode int) (int, error) {
 	return int(fd), nil
 }
 
-// PTYPeer opens the slave of a terminal once more; that one never waits.
+// PTYPeer opens the slave of a terminal again, non-blocking.
 func (kernel) PTYPeer(master int) (int, error) {
 	return peer(master, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
 }

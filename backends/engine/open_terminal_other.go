@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenTerminal takes the descriptors out of the files that the library opens. The library
-// leaves the master blocking and the slave non-blocking; engine and job need the opposite.
+// OpenTerminal copies the descriptors of files that the library opens. The library
+// leaves the master blocking and the slave non-blocking; engine and job need the
+// opposite.
 func (k kernel) OpenTerminal() (master, slave int, err error) {
 	m, s, err := pty.Open()
 	if err != nil {
@@ -35,7 +36,7 @@ func (k kernel) OpenTerminal() (master, slave int, err error) {
 	return -1, -1, err
 }
 
-// ownCopy is a descriptor of the same file that no os.File knows.
+// ownCopy duplicates a descriptor, so that no os.File owns it.
 func ownCopy(f *os.File) (fd int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

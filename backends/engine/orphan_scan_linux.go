@@ -13,41 +13,41 @@ import (
 	"troupe/messages"
 )
 
-// orphanScanner finds the orphans of jobs in a process that is their subreaper: its
-// own children which it did not start. One look serves all who ask at the
-// time, and looks keep their distance when they are dear: ten thousand jobs
-// that end at once cost a few of them.
+// orphanScanner finds orphans: children of this subreaper that it did not start. One
+// scan answers all waiting queries. Expensive scans are spaced out: ten thousand ends
+// at once cost a few.
 type orphanScanner struct {
 	platform *platform
 
 	mu      sync.Mutex
 	queries []orphanQuery
-	waits   map[*job]func() // want to hear that nothing is left
-	stirred bool            // an orphan was reaped since the last look
+	waits   map[*job]func() // calls for jobs whose orphans have ended
+	stirred bool            // an orphan was reaped since the last scan
 	running bool
 	closed  bool
 
-	pace timeBudget // the loop's
+	pace timeBudget // of the loop
 
-	few   atomic.Int64  // living jobs at which a rest is over; negative: nobody rests
-	fewer chan struct{} // there are no more than that; capacity 1
+	few   atomic.Int64  // number of live jobs that ends a pause; negative: no pause
+	fewer chan struct{} // that number is reached; capacity 1
 }
 
+// orphanQuery is a request for the orphans of a job.
 type orphanQuery struct {
 	j    *job
 	tell func(tops []proc)
 }
 
-// Looking may cost one part in scanShare of the time. What it has not taken it may take
-// at once, up to scanBudget: some jobs that end together wait for nothing.
+// Scans may use one part in scanShare of the time. Unused time accumulates up to scanBudget,
+// so that a few jobs that end together do not wait.
 const (
 	scanShare  = 5
 	scanBudget = 20 * time.Millisecond
 )
 
-// restFor is the part of the jobs that lived at a look which may be left when it is no
-// use to rest on: the next look is that much cheaper. When ten thousand are stopped, a
-// look amid their ends takes 0.2 s, and one behind them 0.2 ms.
+// restFor is the part of the jobs alive at a scan at which a pause ends early: the next
+// scan is that much cheaper. When ten thousand jobs are stopped, a scan amid their ends
+// takes 0.2 s, and one after them 0.2 ms.
 const restFor = 8
 
 func newOrphanScanner(h *platform) *orphanScanner {
@@ -56,7 +56,7 @@ func newOrphanScanner(h *platform) *orphanScanner {
 	return w
 }
 
-// ask tells the topmost orphans of a job, seen after this call.
+// ask calls tell with the topmost orphans of a job, found after this call.
 func (w *orphanScanner) ask(j *job, tell func([]proc)) {
 	w.mu.Lock()
 	if w.closed {
@@ -84,8 +84,8 @@ func (w *orphanScanner) forget(j *job) {
 	delete(w.waits, j)
 }
 
-// stir says that an orphan was reaped: its children may be ours now, or a job
-// may have nothing left.
+// stir records that an orphan was reaped: its children may be orphans now, or a job may
+// have none left.
 func (w *orphanScanner) stir() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +95,7 @@ func (w *orphanScanner) stir() {
 	}
 }
 
-// call sees to it that somebody looks. Called with mu.
+// call starts the loop if it does not run. The caller holds mu.
 func (w *orphanScanner) call() {
 	if !w.running && !w.closed {
 		w.running = true
@@ -119,12 +119,12 @@ func (w *orphanScanner) loop() {
 			return
 		}
 		w.mu.Unlock()
-		w.platform.reaper.settled() // an exec that takes long is at nobody's cost
+		w.platform.reaper.settled() // a slow exec does not count for the pace
 		alive, began := w.platform.reaper.count(), time.Now()
 		found, err := w.look()
 		now := time.Now()
-		rest := w.pace.spend(now, now.Sub(began)) // what follows from it costs others
-		if err != nil {                           // nobody is told of an end that nobody has seen
+		rest := w.pace.spend(now, now.Sub(began)) // without the consequences of the scan
+		if err != nil {                           // an unseen end must not be reported
 			w.again(asks)
 			if !w.platform.rest(max(rest, blindPause)) {
 				return
@@ -145,8 +145,8 @@ func (w *orphanScanner) loop() {
 	}
 }
 
-// rest pauses between two looks, or until no more than few jobs live; 0: it is not cut
-// short, since what costs may be orphans. False is the end of the engine.
+// rest pauses for d, or until at most few jobs live; few 0: for all of d, since live
+// orphans may be the cost. It returns false when the engine ends.
 func (w *orphanScanner) rest(d time.Duration, few int) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -169,7 +169,7 @@ func (w *orphanScanner) rest(d time.Duration, few int) bool {
 	return true
 }
 
-// lives hears how many jobs live still, when one has ended.
+// lives receives the number of live jobs when one has ended.
 func (w *orphanScanner) lives(n int) {
 	if int64(n) > w.few.Load() {
 		return
@@ -180,15 +180,14 @@ func (w *orphanScanner) lives(n int) {
 	}
 }
 
-// blindPause is how long is waited when /proc could not be read, as for want of a
-// descriptor.
+// blindPause is the wait after /proc could not be read, as without a descriptor.
 const blindPause = 50 * time.Millisecond
 
-// again keeps what was asked for the next look.
+// again keeps queries for the next scan.
 func (w *orphanScanner) again(asks []orphanQuery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stirred = true // for who waits
+	w.stirred = true // for waits
 	if !w.closed {
 		w.queries = append(asks, w.queries...)
 		return
@@ -211,15 +210,15 @@ func (w *orphanScanner) taken(j *job) bool {
 	return ok
 }
 
-// errUnseen is what a look fails by that could not read of a process that is there.
+// errUnseen reports a scan that could not inspect an existing child.
 var errUnseen = errors.New("a child of this process cannot be looked at")
 
-// look finds the orphans that live, by job. Nobody's are under nil. An error says that
-// somebody may be missing, or be another's.
+// look returns the live orphans by job; under nil those of no job. After an error,
+// orphans may be missing or assigned wrongly.
 func (w *orphanScanner) look() (found map[*job][]proc, failed error) {
 	found = make(map[*job][]proc)
 	all, failed := children(w.platform.sys, proc{pid: w.platform.self.pid})
-	pids := w.platform.reaper.strays(all)
+	pids := w.platform.reaper.orphanPIDs(all)
 	var sessions map[int]*job
 	for _, pid := range pids {
 		p, ok := statProc(w.platform.sys, pid)
@@ -244,8 +243,8 @@ func (w *orphanScanner) look() (found map[*job][]proc, failed error) {
 	return found, failed
 }
 
-// sessions are the jobs of which something may be left, by the session that
-// their main process leads.
+// sessions returns the jobs that may have orphans, by the process session of their main
+// process.
 func (w *orphanScanner) sessions() map[int]*job {
 	m := make(map[int]*job)
 	for _, j := range w.platform.engine.all() {
@@ -259,8 +258,8 @@ func (w *orphanScanner) sessions() map[int]*job {
 	return m
 }
 
-// guess finds the job of an orphan without a tag: that of its session, or the
-// only one there is, if nothing else could have started it.
+// guess returns the job of an orphan without a tag: that of its process session, or the
+// only job if nothing else can have started it.
 func (w *orphanScanner) guess(p proc, sessions map[int]*job) *job {
 	if j := sessions[p.sid]; j != nil {
 		return j
@@ -276,14 +275,14 @@ func (w *orphanScanner) guess(p proc, sessions map[int]*job) *job {
 	return nil
 }
 
-// tagName is the variable by which an orphan is known, wherever it went: the
-// jobs it descends from, outermost first, each behind its node.
+// tagName is the variable that identifies orphans wherever they moved: the jobs they
+// descend from, outermost first, each after its node.
 const tagName = "TROUPE_TREE"
 
-// maxTags bounds the names in the tag of jobs within jobs.
+// maxTags bounds the names in the tag of nested jobs.
 const maxTags = 32
 
-// tagged is env with the tag of a job behind those of the jobs around it.
+// tagged returns env with the job's tag appended to those of the enclosing jobs.
 func tagged(env []string, node string, id messages.UID) []string {
 	out := make([]string, 0, len(env)+1)
 	tag := node + ":" + string(id)
@@ -297,8 +296,8 @@ func tagged(env []string, node string, id messages.UID) []string {
 	return append(out, tagName+"="+tag)
 }
 
-// outer is the tag of the jobs around, without the outermost job if there are
-// too many.
+// outer returns the tag of the enclosing jobs, without the outermost if there are too
+// many.
 func outer(tag string) string {
 	ids := bytes.Split([]byte(tag), []byte(":"))
 	if len(ids) >= maxTags {
@@ -307,15 +306,15 @@ func outer(tag string) string {
 	return string(bytes.Join(ids, []byte(":"))) + ":"
 }
 
-// A process has no environment for a moment of its exec, and is asked again, with a
-// pause of tagPause. One that has none at all is asked in vain.
+// In execve a process has no environment for a moment, so the read is repeated after
+// tagPause. A process with an empty environment takes all tries.
 const (
 	tagTries = 4
 	tagPause = time.Millisecond
 )
 
-// tagOf finds the job whose tag a process has; the innermost of ours. An error says that
-// it could not be read.
+// tagOf returns the innermost job in a process's tag. An error means that the tag could
+// not be read.
 func (w *orphanScanner) tagOf(pid int) (*job, error) {
 	env, err := readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
 	for try := 1; err == nil && len(env) == 0 && try < tagTries && w.platform.rest(tagPause); try++ {
@@ -339,8 +338,7 @@ func (w *orphanScanner) tagOf(pid int) (*job, error) {
 	return nil, nil
 }
 
-// close ends every orphan that is nobody's, if nothing else is left, and
-// answers who still asks.
+// close kills the orphans of no job, if alone is set, and answers the waiting queries.
 func (w *orphanScanner) close(alone bool) []messages.Survivor {
 	var left []messages.Survivor
 	if alone {

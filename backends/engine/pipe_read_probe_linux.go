@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inputState is what a look at a job's input has shown.
+// inputState is the result of probing a job's input.
 type inputState uint8
 
 const (
-	notReading inputState = iota // nobody waits for it
-	reads                        // a process is held up in a read of the empty pipe
-	blind                        // nobody seems to, but not all of the processes could be seen
-	deaf                         // nobody has the pipe any more
-	unseen                       // there is none any more
+	notReading inputState = iota // no process waits for it
+	reads                        // a process is blocked in a read of the empty pipe
+	blind                        // unknown: some processes cannot be inspected
+	deaf                         // no process has the pipe open
+	unseen                       // the input is closed
 )
 
-// pipeReadProbe finds out whether processes wait in a read of one pipe.
+// pipeReadProbe detects processes that wait in a read of one pipe.
 type pipeReadProbe struct {
 	sys  Sys
 	pipe unix.Stat_t
 }
 
-// lookAt looks at processes in turn.
+// lookAt probes processes in turn.
 func lookAt(pids []int, look func(pid int) inputState) inputState {
 	all := notReading
 	for _, pid := range pids {
@@ -40,7 +40,7 @@ func lookAt(pids []int, look func(pid int) inputState) inputState {
 	return all
 }
 
-// process looks at the system calls in which its threads are.
+// process inspects the system calls of a process's threads.
 func (r *pipeReadProbe) process(pid int) inputState {
 	tids, err := listDir(r.sys, unix.AT_FDCWD, procPath(pid, "task"))
 	if err != nil {
@@ -62,7 +62,8 @@ func (r *pipeReadProbe) process(pid int) inputState {
 	return notReading
 }
 
-// denied tells what may not be seen from what is not there any more.
+// denied returns blind for a process that cannot be inspected, notReading for one that
+// has ended.
 func denied(err error) inputState {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
 		return notReading
@@ -70,8 +71,8 @@ func denied(err error) inputState {
 	return blind
 }
 
-// readOf is the descriptor that a system call waits to read from, -1 if it is
-// another: "0 0x3 0x7f…" is a read of 3; a thread that runs says "running".
+// readOf returns the descriptor that a system call waits to read from; -1: another
+// call. "0 0x3 0x7f…" is a read of 3; a running thread has "running".
 func readOf(call []byte) int {
 	f := bytes.Fields(call)
 	if len(f) < 2 {
@@ -96,7 +97,7 @@ func (r *pipeReadProbe) is(path string) bool {
 	return r.sys.StatAt(unix.AT_FDCWD, path, &st) == nil && st.Ino == r.pipe.Ino && st.Dev == r.pipe.Dev
 }
 
-// sleeps reports whether a thread waits, and was not stopped while it did.
+// sleeps reports whether a thread waits and is not stopped.
 func (r *pipeReadProbe) sleeps(pid int, thread string) bool {
 	text, err := readFile(r.sys, unix.AT_FDCWD, thread+"stat")
 	if err != nil {
@@ -106,8 +107,8 @@ func (r *pipeReadProbe) sleeps(pid int, thread string) bool {
 	return ok && p.state == 'S'
 }
 
-// suspect looks where the kernel shows no system calls (Yama, from the scope 2 on): a
-// thread that sleeps in a read of some pipe reads ours, if its process has no other.
+// suspect probes where the kernel hides system calls (Yama, scope 2 and up). A thread
+// that sleeps in a read of some pipe reads ours if its process has no other.
 func (r *pipeReadProbe) suspect(pid int, tids []string) inputState {
 	for _, tid := range tids {
 		thread := procPath(pid, "task/"+tid+"/")
@@ -129,7 +130,7 @@ func (r *pipeReadProbe) suspect(pid int, tids []string) inputState {
 	return notReading
 }
 
-// place is where in the kernel a thread sleeps; "": it is not shown.
+// place returns where in the kernel a thread sleeps; "": hidden.
 func (r *pipeReadProbe) place(thread string) string {
 	text, err := readFile(r.sys, unix.AT_FDCWD, thread+"wchan")
 	if where := string(bytes.TrimSpace(text)); err == nil && where != "0" {
@@ -140,13 +141,13 @@ func (r *pipeReadProbe) place(thread string) string {
 
 func (r *pipeReadProbe) hidden(thread string) bool { return r.place(thread) == "" }
 
-// maybeReads reports whether a thread that sleeps may be in a read of a pipe.
+// maybeReads reports whether a sleeping thread may be in a read of a pipe.
 func (r *pipeReadProbe) maybeReads(thread string) bool {
 	where := r.place(thread)
 	return where == "" || strings.Contains(where, "pipe_read") || strings.HasPrefix(where, "pipe_wait")
 }
 
-// switches counts how often a thread went to sleep; "" if it cannot be known.
+// switches returns how often a thread went to sleep; "": unknown.
 func (r *pipeReadProbe) switches(thread string) string {
 	text, _ := readFile(r.sys, unix.AT_FDCWD, thread+"status")
 	_, count, _ := strings.Cut(string(text), "\nvoluntary_ctxt_switches:")
@@ -154,7 +155,7 @@ func (r *pipeReadProbe) switches(thread string) string {
 	return count
 }
 
-// pipes reports whether a process can read the pipe, and any other.
+// pipes reports whether a process can read the pipe, or any other.
 func (r *pipeReadProbe) pipes(pid int) (ours, others bool, err error) {
 	fds, err := listDir(r.sys, unix.AT_FDCWD, procPath(pid, "fd"))
 	if err != nil {
@@ -174,7 +175,7 @@ func (r *pipeReadProbe) pipes(pid int) (ours, others bool, err error) {
 	return ours, others, nil
 }
 
-// readable reports whether a descriptor was opened for reading, or might have been.
+// readable reports whether a descriptor is, or may be, open for reading.
 func (r *pipeReadProbe) readable(info string) bool {
 	text, err := readFile(r.sys, unix.AT_FDCWD, info)
 	if err != nil {
@@ -189,13 +190,13 @@ func (r *pipeReadProbe) readable(info string) bool {
 	return true
 }
 
-// The ways in which it can be seen that a process reads.
+// Ways to detect that a process reads.
 const (
 	byCall  = "system calls"
 	byPlace = "places of sleep only"
 )
 
-// canSeeReads is how, "" if it cannot.
+// canSeeReads returns the way available here; "": none.
 func (h *platform) canSeeReads() string {
 	if _, err := readFile(h.sys, unix.AT_FDCWD, "/proc/thread-self/syscall"); err == nil {
 		scope, err := readFile(h.sys, unix.AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope")

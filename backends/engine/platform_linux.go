@@ -13,23 +13,23 @@ import (
 	"troupe/messages"
 )
 
-// platform is what Linux gives the engine: forks, waiting, trees.
+// platform is the engine's access to Linux: forks, exits and trees.
 type platform struct {
 	engine       *Local
 	sys          Sys
 	null         int      // /dev/null
 	self         proc     // this process
-	cgroups      *cgroups // nil: none, and noCgroup says why
+	cgroups      *cgroups // nil: none; noCgroup says why
 	pollset      *pollset
 	processes    *processTable
 	inputWatch   *inputWatch
-	reaper       *reaper        // nil: we wait for what we started only
-	orphans      *orphanScanner // with own
+	reaper       *reaper        // nil: only the engine's own children are reaped
+	orphans      *orphanScanner // set with reaper
 	forkers      *forkPool
 	probed       Features
 	claim        sync.Once // of Options.Claim
 	forks        *inflightForks
-	inheritedFDs []int // descriptors that a child would inherit, the lowest first
+	inheritedFDs []int // descriptors that a child would inherit, in order
 }
 
 func newHost(e *Local) (*platform, error) {
@@ -64,7 +64,7 @@ func newHost(e *Local) (*platform, error) {
 	return h, nil
 }
 
-// findCgroups makes the place for cgroups, if there may be one.
+// findCgroups makes the engine's cgroups, if possible.
 func (h *platform) findCgroups() {
 	if h.engine.opt.NoCgroup {
 		h.probed.NoCgroup = "switched off"
@@ -79,9 +79,9 @@ func (h *platform) findCgroups() {
 	h.probed.Cgroup = c.path
 }
 
-// sealDescriptors sees to it that jobs inherit 0, 1 and 2 and nothing else. Where
-// the process is ours every other descriptor becomes close-on-exec; a library's
-// host keeps its flags, and those it left open are closed in each child.
+// sealDescriptors ensures that jobs inherit 0, 1 and 2 only. With Own every other
+// descriptor becomes close-on-exec. A library's host keeps its flags, and each child
+// closes the rest.
 func (h *platform) sealDescriptors() {
 	if h.engine.opt.Own && h.sys.CloseRangeOnExec(3) == nil {
 		return
@@ -105,14 +105,14 @@ func (h *platform) sealDescriptors() {
 const (
 	// maxClosed bounds the descriptors that are closed one by one in each child.
 	maxClosed = 1024
-	// forkRoom is how many numbers a child needs behind those: the Go runtime moves
-	// what it is given out of the way.
+	// forkRoom is how many numbers above those a child needs: the Go runtime moves its
+	// descriptors there.
 	forkRoom = 8
 )
 
-// closed is below which descriptors a child closes all but its own. Those that it cannot
-// reach, since there are too many before them, or its limit is below them, become
-// close-on-exec in the host, too: better than that jobs have them, or that none starts.
+// closed returns the number below which a child closes all descriptors but its own.
+// Those above maxClosed or the limit become close-on-exec in the host, too, so that
+// jobs neither inherit them nor fail to start.
 func (h *platform) closed() int {
 	below := 3
 	if len(h.inheritedFDs) == 0 {
@@ -133,7 +133,7 @@ func (h *platform) closed() int {
 	return below
 }
 
-// hasExited reports whether the main process is a zombie that nobody reaped.
+// hasExited reports whether the main process is a zombie or was reaped.
 func (h *platform) hasExited(r *mainProcess) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,25 +145,24 @@ func (h *platform) hasExited(r *mainProcess) bool {
 	return err == nil && infoPid(&info) == r.pid
 }
 
-// describe names one process, whatever holds it.
+// describe returns one process as a survivor.
 func (h *platform) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
-// ends reports whether a process has ended, or needs nothing but a processor to.
+// ends reports whether a process has exited, or needs only a processor to exit.
 func (h *platform) ends(pid int) bool {
 	p, ok := statProc(h.sys, pid)
 	return !ok || p.dead() || p.doomed(h.sys)
 }
 
-// verify looks once more for processes of a stopped job that are no longer
-// where they were born: with the rights for it a process can leave its cgroup.
-// They are descendants of ours still, and are ended.
+// verify looks for processes of a stopped job that have left their cgroup. They are
+// still descendants of this process, and are killed.
 func (h *platform) verify(j *job, verified func()) {
 	if h.orphans == nil {
 		verified()
 		return
 	}
-	h.orphans.ask(j, func(strays []proc) {
-		if len(strays) == 0 {
+	h.orphans.ask(j, func(orphans []proc) {
+		if len(orphans) == 0 {
 			verified()
 			return
 		}
@@ -174,8 +173,7 @@ func (h *platform) verify(j *job, verified func()) {
 	})
 }
 
-// close ends what the host runs. Survivors keep the reaper of a process of our
-// own waiting.
+// close ends the platform's goroutines. The reaper waits on while survivors are left.
 func (h *platform) close(survivors bool) []messages.Survivor {
 	var left []messages.Survivor
 	if h.orphans != nil {
@@ -192,9 +190,9 @@ func (h *platform) close(survivors bool) []messages.Survivor {
 	return left
 }
 
-// release gives back the descriptors that the engine's goroutines use, when these
-// have ended: its number may be somebody else's file then, and what is removed
-// below a cgroup would be removed there. A reaper that still waits keeps them.
+// release closes the descriptors of the engine's goroutines after these have ended.
+// Earlier, a reused number could make a removal reach another directory. A reaper that
+// still waits keeps them.
 func (h *platform) release() {
 	if h.cgroups != nil {
 		h.cgroups.remove()
@@ -208,8 +206,7 @@ func (h *platform) release() {
 	_ = h.sys.Close(h.null)
 }
 
-// env is the environment of a job: whole, as it was given, but for the tag by
-// which a process of ours finds its orphans.
+// env returns the environment of a job, with the tag that identifies orphans.
 func (h *platform) env(spec *backends.Spec) []string {
 	if h.orphans == nil {
 		return spec.Env
@@ -217,17 +214,15 @@ func (h *platform) env(spec *backends.Spec) []string {
 	return tagged(spec.Env, h.engine.opt.Node, spec.ID)
 }
 
-// pollFirst and pollLast pace the few looks for which there is no event.
+// pollFirst and pollLast pace polling where there is no event.
 const (
 	pollFirst = 20 * time.Millisecond
 	pollLast  = 2 * time.Second
 )
 
-// poll calls look, ever more seldom, until it reports true or the engine ends. It
-// is for what the kernel tells nobody of: a cgroup that empties when no watch of
-// its events is to be had (user.max_inotify_watches), and the end of a process
-// that is not our child when no pidfd of it can be opened or waited for (an old
-// kernel, no descriptor left).
+// poll calls look at growing intervals until it returns true or the engine ends. It
+// replaces missing events: of a cgroup without a watch (user.max_inotify_watches), or
+// of a process that is not our child and has no pidfd.
 func (h *platform) poll(j *job, look func() bool) {
 	h.engine.run(j, func() {
 		for pause := pollFirst; !look(); pause = min(2*pause, pollLast) {

@@ -15,8 +15,8 @@ import (
 	"troupe/messages"
 )
 
-// platform is what a Unix other than Linux gives the engine: process groups, and a
-// thread that waits for each child.
+// platform is the engine's access to a Unix other than Linux: process groups, and a
+// thread that waits for children.
 type platform struct {
 	engine *Local
 	sys    Sys
@@ -36,7 +36,7 @@ func newHost(e *Local) (*platform, error) {
 	return h, err
 }
 
-// KillLeftovers ends nothing, and knows of nothing: processes carry no tag here.
+// KillLeftovers does nothing: processes have no tag here.
 func (e *Local) KillLeftovers(string) (gone bool) { return true }
 
 func (h *platform) features() Features {
@@ -46,7 +46,7 @@ func (h *platform) features() Features {
 	}
 }
 
-// spawn starts the process of a job, or says why there is none.
+// spawn starts the process of a job.
 func (h *platform) spawn(j *job, spec *backends.Spec) ([]*stream, *startError) {
 	if spec.Umask >= 0 {
 		return nil, refused(messages.Unsupported, "umask", "a job cannot have an umask of its own on "+runtime.GOOS)
@@ -95,16 +95,16 @@ func (h *platform) fork(j *job, spec *backends.Spec, path string, io *stdio) *st
 	if err != nil {
 		return unexecuted(spec.Argv[0], err)
 	}
-	io.release() // before the exit can be seen: or its output would look open
-	j.born(child{pid: pid, pidfd: -1, tree: &groupTree{platform: h, job: j}, streams: io.streams, stdin: io.stdin, term: io.term, flags: io.flags})
+	io.release() // before the exit can be seen: otherwise the output would look open
+	j.forked(child{pid: pid, pidfd: -1, tree: &groupTree{platform: h, job: j}, streams: io.streams, stdin: io.stdin, term: io.term, flags: io.flags})
 	h.exits.add(pid, j)
 	return nil
 }
 
-// hasExited cannot be known without reaping.
+// hasExited reports whether the main process was reaped: an exit is not known before.
 func (h *platform) hasExited(r *mainProcess) bool { return r.reaped() }
 
-// ends cannot be seen.
+// ends returns false: exits in progress are not visible.
 func (h *platform) ends(int) bool { return false }
 
 func (h *platform) describe(pid int) []messages.Survivor {
@@ -113,8 +113,8 @@ func (h *platform) describe(pid int) []messages.Survivor {
 
 func (h *platform) verify(_ *job, verified func()) { verified() }
 
-// settleForks waits for nothing: a fork here is over when its child has exec'd,
-// and the bound of who waits for others covers it.
+// settleForks does nothing: a fork here ends with the child's exec, within the callers'
+// bounds.
 func (h *platform) settleForks() {}
 
 func (h *platform) close(bool) []messages.Survivor {
@@ -122,8 +122,7 @@ func (h *platform) close(bool) []messages.Survivor {
 	return nil
 }
 
-// release gives back the descriptor that the engine's goroutines use, when these
-// have ended.
+// release closes the descriptor of the engine's goroutines after these have ended.
 func (h *platform) release() { _ = h.sys.Close(h.null) }
 
 const (

@@ -9,20 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollset waits for the ends of processes and for the output of quiet streams:
-// for all of them in one goroutine, behind one descriptor in the netpoller. It
-// begins with the first that is added.
+// pollset waits for exits and for output of quiet streams: all in one goroutine, with
+// one epoll descriptor in the netpoller. It starts with the first addition.
 type pollset struct {
 	h      *platform
-	events [64]unix.EpollEvent // the common goroutine's
+	events [64]unix.EpollEvent // of the shared goroutine
 
 	mu     sync.Mutex
 	ep     int
 	file   *os.File
-	last   uint64            // tag; never 0
+	last   uint64            // last tag; never 0
 	exited map[uint64]func() // by tag
 	quiet  map[uint64]*stream
-	heard  map[uint64]func() // of what is listened to, by tag
+	heard  map[uint64]func() // calls for listened descriptors, by tag
 	closed bool
 }
 
@@ -30,8 +29,7 @@ func newPollset(h *platform) *pollset {
 	return &pollset{h: h, ep: -1, exited: make(map[uint64]func()), quiet: make(map[uint64]*stream), heard: make(map[uint64]func())}
 }
 
-// watch calls exited once, from the common goroutine, when the process has
-// ended.
+// watch calls exited once, in the shared goroutine, when the process has exited.
 func (p *pollset) watch(pidfd int, exited func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,8 +40,8 @@ func (p *pollset) watch(pidfd int, exited func()) error {
 	return err
 }
 
-// attend calls ready of a stream, from the common goroutine, whenever something
-// has come, until leave is called. It looks at what is there already, too.
+// attend calls ready of a stream, in the shared goroutine, for present and new output,
+// until leave.
 func (p *pollset) attend(s *stream) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +53,8 @@ func (p *pollset) attend(s *stream) error {
 	return err
 }
 
-// listen calls ready, from the common goroutine, whenever something has come to a
-// descriptor, until that is closed. What is there already counts as having come.
+// listen calls ready, in the shared goroutine, for present and new data of a
+// descriptor, until it is closed.
 func (p *pollset) listen(end *readEnd, ready func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,15 +69,15 @@ func (p *pollset) listen(end *readEnd, ready func()) error {
 	return err
 }
 
-// unlisten forgets what is no longer listened to.
+// unlisten ends listen.
 func (p *pollset) unlisten(end *readEnd) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.heard, end.tag)
 }
 
-// leave ends the watch of a stream. It reports whether there was one: whoever
-// has ended it decides what becomes of the stream.
+// leave ends attend. It reports whether it did: that caller decides what follows for
+// the stream.
 func (p *pollset) leave(s *stream) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +88,7 @@ func (p *pollset) leave(s *stream) bool {
 	return true
 }
 
-// remove has the kernel forget a descriptor that will not be closed soon.
+// remove removes a descriptor from the epoll set that will not be closed soon.
 func (p *pollset) remove(end *readEnd) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,9 +97,9 @@ func (p *pollset) remove(end *readEnd) {
 	}
 }
 
-// add watches a descriptor. Events bear a tag instead of its number: a child
-// that is between its fork and its exec keeps a closed one in the set, and the
-// number may be another's by then. Called with mu.
+// add adds a descriptor. Events carry a tag instead of its number, which may be reused
+// while a child between fork and exec keeps the closed descriptor in the set. The
+// caller holds mu.
 func (p *pollset) add(fd int, events uint32) (tag uint64, err error) {
 	if err := p.open(); err != nil {
 		return 0, err
@@ -110,7 +108,7 @@ func (p *pollset) add(fd int, events uint32) (tag uint64, err error) {
 	return p.last, p.h.sys.EpollAdd(p.ep, fd, events, p.last)
 }
 
-// open begins, once. Called with mu.
+// open creates the epoll set, once. The caller holds mu.
 func (p *pollset) open() error {
 	if p.closed {
 		return os.ErrClosed
@@ -122,7 +120,7 @@ func (p *pollset) open() error {
 	if err != nil {
 		return err
 	}
-	if err := p.h.sys.SetNonblock(ep); err != nil { // or the netpoller would not have it
+	if err := p.h.sys.SetNonblock(ep); err != nil { // the netpoller requires it
 		_ = p.h.sys.Close(ep)
 		return err
 	}
@@ -133,13 +131,13 @@ func (p *pollset) open() error {
 	return err
 }
 
-// errUnwatched is a descriptor that the netpoller would not have: the kernel
-// watches no more for this user (fs.epoll.max_user_watches), or has no memory.
+// errUnwatched reports a descriptor that the netpoller refuses: the user's limit of
+// watches is reached (fs.epoll.max_user_watches), or memory is short.
 var errUnwatched = errors.New("the descriptor cannot be watched")
 
-// listen calls ready, in a goroutine of the engine, whenever something has come
-// to a descriptor that never waits, until its file is closed. It closes one that
-// the netpoller would not have: nobody would hear of it.
+// listen calls ready, in a goroutine of the engine, for new data of a non-blocking
+// descriptor, until its file is closed. If the netpoller refuses the descriptor, listen
+// closes it.
 func (h *platform) listen(fd int, name string, ready func(fd int)) (*os.File, error) {
 	file := os.NewFile(uintptr(fd), name)
 	conn, err := file.SyscallConn()
@@ -159,8 +157,8 @@ func (h *platform) listen(fd int, name string, ready func(fd int)) (*os.File, er
 	return file, nil
 }
 
-// collect calls for whatever something has happened to. What comes while it does is
-// an event of the set itself: collect is called again.
+// collect makes the calls for all events. Events that come meanwhile make collect run
+// again.
 func (p *pollset) collect(ep int) {
 	for {
 		n, err := p.h.sys.EpollWait(ep, p.events[:])
@@ -173,7 +171,7 @@ func (p *pollset) collect(ep int) {
 				exited()
 			}
 		}
-		for i := range events { // somebody waits for an exit, and its drain leaves little to do here
+		for i := range events { // exits go first: clients wait for them, and a drain saves work here
 			if s, heard := p.stream(tagOf(&events[i])); s != nil {
 				s.ready()
 			} else if heard != nil {
@@ -186,7 +184,7 @@ func (p *pollset) collect(ep int) {
 	}
 }
 
-// exit takes what is to be called for an exit; nil: the event is none.
+// exit returns the call for an exit; nil: another event.
 func (p *pollset) exit(tag uint64) func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,15 +193,14 @@ func (p *pollset) exit(tag uint64) func() {
 	return exited
 }
 
-// stream finds the stream of an event, or what listens; nil: nobody does.
+// stream returns the stream of an event, or its listener; both nil: none.
 func (p *pollset) stream(tag uint64) (s *stream, heard func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.quiet[tag], p.heard[tag]
 }
 
-// close ends the set. A stream that was begun since the engine let go of its
-// job goes on by itself.
+// close ends the set. Streams in it get goroutines of their own.
 func (p *pollset) close() {
 	p.mu.Lock()
 	file, left := p.file, p.quiet
@@ -217,8 +214,8 @@ func (p *pollset) close() {
 	}
 }
 
-// waitFor has a job of a library's host reaped when it has exited. Where no
-// pidfd can be watched a thread waits instead.
+// waitFor watches the exit of a job in a library's host. If its pidfd cannot be
+// watched, a thread waits.
 func (h *platform) waitFor(j *job, pid, pidfd int) {
 	if pidfd >= 0 && h.pollset.watch(pidfd, func() { h.exitSeen(j, pid, pidfd) }) == nil {
 		return
@@ -226,8 +223,8 @@ func (h *platform) waitFor(j *job, pid, pidfd int) {
 	h.waitInThread(j, pid)
 }
 
-// exitSeen reaps a process whose pidfd is readable. One that is traced is not
-// ours to reap before its tracer lets go.
+// exitSeen reaps a process whose pidfd is readable. A traced process can be reaped only
+// after its tracer detaches.
 func (h *platform) exitSeen(j *job, pid, pidfd int) {
 	var info unix.Siginfo
 	err := h.sys.Waitid(unix.P_PIDFD, pidfd, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)

@@ -26,8 +26,8 @@ func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
 // pfExiting is PF_EXITING.
 const pfExiting = 0x4
 
-// doomed reports whether a process runs, or would if it had a processor, and only to
-// its end: it has been sent KILL, or is exiting.
+// doomed reports whether a runnable process is certain to exit: it got KILL, or is
+// exiting.
 func (p proc) doomed(sys Sys) bool {
 	if p.state != 'R' {
 		return false
@@ -53,7 +53,7 @@ func readFile(sys Sys, dir int, path string) ([]byte, error) {
 	return readSmall(sys, dir, path, 1024)
 }
 
-// readSmall is readFile of one that is expected to hold less than so many bytes.
+// readSmall reads a file that should hold less than room bytes.
 func readSmall(sys Sys, dir int, path string, room int) ([]byte, error) {
 	fd, err := sys.OpenAt(dir, path, unix.O_RDONLY)
 	if err != nil {
@@ -78,7 +78,7 @@ func readSmall(sys Sys, dir int, path string, room int) ([]byte, error) {
 
 func procPath(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
 
-// statProc reads one process; false if there is none.
+// statProc reads one process; false: there is none.
 func statProc(sys Sys, pid int) (proc, bool) {
 	text, err := readFile(sys, unix.AT_FDCWD, procPath(pid, "stat"))
 	if err != nil {
@@ -87,11 +87,11 @@ func statProc(sys Sys, pid int) (proc, bool) {
 	return parseStat(pid, text)
 }
 
-// isGone tells what a process leaves of its files from that they cannot be read now, as
-// without a descriptor.
+// isGone reports whether an error means that a process has ended, rather than that it
+// cannot be read.
 func isGone(err error) bool { return err == unix.ENOENT || err == unix.ESRCH }
 
-// parseStat takes the fields behind the name, which may hold anything.
+// parseStat parses the fields after the name, which may contain anything.
 func parseStat(pid int, text []byte) (proc, bool) {
 	i := bytes.LastIndexByte(text, ')')
 	if i < 0 {
@@ -113,12 +113,11 @@ func parseStat(pid int, text []byte) (proc, bool) {
 	}, true
 }
 
-// tick is the unit of a start time: the kernel's USER_HZ, which is 100 on every
-// machine Go runs on.
+// tick is the unit of a start time: USER_HZ, which is 100 on all machines of Go.
 const tick = 10 * time.Millisecond
 
-// startTime is that of a child that was forked between two instants. Only if a
-// tick fell between them must /proc be asked, which costs twenty times as much.
+// startTime returns the start time of a child forked between two instants. It reads
+// /proc, which costs twenty times as much, only if a tick fell between them.
 func startTime(sys Sys, pid int, before, after time.Duration) uint64 {
 	if before > 0 && before/tick == after/tick {
 		return uint64(after / tick)
@@ -127,7 +126,7 @@ func startTime(sys Sys, pid int, before, after time.Duration) uint64 {
 	return p.start
 }
 
-// listDir gives the names in a directory.
+// listDir returns the names in a directory.
 func listDir(sys Sys, dir int, path string) ([]string, error) {
 	fd, err := sys.OpenAt(dir, path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
@@ -145,7 +144,7 @@ func listDir(sys Sys, dir int, path string) ([]string, error) {
 	}
 }
 
-// children gives the direct children of a process, of all its threads. An error says that
+// children returns the direct children of all threads of a process. After an error
 // there may be more.
 func children(sys Sys, p proc) (pids []int, failed error) {
 	tids := []string{strconv.Itoa(p.pid)}
@@ -186,8 +185,8 @@ func everyProcess(sys Sys) []proc {
 	return procs
 }
 
-// signalProc signals a process that was seen before, and no stranger that has
-// its number since: the pidfd holds it, its start time proves it.
+// signalProc signals a process seen before. The pidfd and the start time exclude
+// another process with its number.
 func signalProc(sys Sys, p proc, sigs ...syscall.Signal) {
 	fd, err := sys.PidfdOpen(p.pid)
 	if err != nil {
@@ -198,11 +197,11 @@ func signalProc(sys Sys, p proc, sigs ...syscall.Signal) {
 		return
 	}
 	for _, sig := range sigs {
-		_ = sys.PidfdSignal(fd, sig, 0) // ESRCH: it has ended; EPERM: it will be named
+		_ = sys.PidfdSignal(fd, sig, 0) // ESRCH: it has ended; EPERM: it becomes a survivor
 	}
 }
 
-// survivorsOf names processes that live, and what they wait for.
+// survivorsOf describes live processes and what they wait for.
 func survivorsOf(sys Sys, pids []int) []messages.Survivor {
 	var list []messages.Survivor
 	for _, pid := range pids {

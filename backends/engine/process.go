@@ -9,8 +9,8 @@ import (
 	"troupe/spill"
 )
 
-// process is a job as one owner holds it: what Start and Adopt return. Its
-// calls only note what is wanted; goroutines of the engine do it.
+// process is a job as one owner holds it: the result of Start and Adopt. Its calls only
+// queue work for goroutines of the engine.
 type process struct {
 	job *job
 	by  *backends.Binding
@@ -49,7 +49,7 @@ func (p process) NotifyGrowth(s messages.Stream, from int64) {
 // SaveMeta implements backends.Process.
 func (p process) SaveMeta(meta []byte) {
 	if len(meta) > backends.MaxMeta {
-		p.job.fault(errors.New("a note above backends.MaxMeta was dropped"))
+		p.job.fault(errors.New("metadata larger than backends.MaxMeta was dropped"))
 		return
 	}
 	p.job.mu.Lock()

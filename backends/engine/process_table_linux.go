@@ -2,24 +2,23 @@ package engine
 
 import "sync"
 
-// processTable reads the process table for those who need all of it. One reading
-// serves everybody who asked before it began: a hundred jobs that are stopped
-// together cost one or two.
+// processTable reads the whole process table. One reading serves all callers that came
+// before it began: a hundred concurrent stops cost one or two.
 type processTable struct {
 	h *platform
 
 	mu      sync.Mutex
-	next    *tableScan // not begun
+	next    *tableScan // not started
 	running bool
 }
 
-// tableScan is one look at the table: processes that live, by session.
+// tableScan is one reading of the table: live processes, by process session.
 type tableScan struct {
 	done     chan struct{}
 	sessions map[int][]proc
 }
 
-// take gives the processes of a session, seen after the call.
+// take returns the processes of a process session, read after the call.
 func (c *processTable) take(sid int) []proc {
 	c.mu.Lock()
 	if c.next == nil {

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreignProcfs is a Sys for a process whose /proc is that of other processes than the kernel
-// gives it by the same numbers, as in a pid namespace without a mount of its own, or that
-// has none. No process is looked at there: whoever is found would be a stranger, or
-// somebody else with his number.
+// foreignProcfs is a Sys for a process whose /proc is missing or shows another pid
+// namespace. It hides all processes there, since their numbers mean other processes
+// here.
 type foreignProcfs struct{ Sys }
 
 func (s foreignProcfs) OpenAt(dir int, path string, flags int) (int, error) {
@@ -21,12 +20,12 @@ func (s foreignProcfs) OpenAt(dir int, path string, flags int) (int, error) {
 	return s.Sys.OpenAt(dir, path, flags)
 }
 
-// isTable reports whether a path below /proc is that of processes.
+// isTable reports whether a path below /proc belongs to processes.
 func isTable(path string) bool {
 	return path == "" || len(path) > 1 && path[1] >= '0' && path[1] <= '9'
 }
 
-// noProcesses says why /proc shows others than our processes; "": it shows them.
+// noProcesses says why /proc does not show our processes; "": it does.
 func noProcesses() string {
 	self, err := os.Readlink("/proc/self")
 	switch {

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// readEnd is our end of an output pipe, or the master of a terminal, which never
-// waits. Many goroutines may use its descriptor and any may close it: that keeps
-// others from it and wakes who waits; the last who uses it gives it back. Nothing
-// here blocks, whatever locks the caller holds.
+// readEnd is this process's end of an output pipe, or the master of a terminal; it is
+// non-blocking. Many goroutines may use its descriptor and any may close it. A close
+// stops new users and wakes waiters; the last user closes the descriptor. No method
+// blocks.
 type readEnd struct {
 	sys Sys
 	fd  int
-	tag uint64 // where it is listened to; of the pollset
+	tag uint64 // of its listener in the pollset
 
 	mu    sync.Mutex
 	users int
 	shut  bool
-	file  *os.File // the descriptor's owner since a goroutine waits for it; nil: none does
+	file  *os.File // owns the descriptor once a goroutine waits for it; nil: none does
 }
 
-// use calls do with the descriptor, and reports false if it is closed.
+// use calls do with the descriptor; it returns false if that is closed.
 func (r *readEnd) use(do func(fd int)) bool {
 	if !r.enter() {
 		return false
@@ -32,8 +32,8 @@ func (r *readEnd) use(do func(fd int)) bool {
 	return true
 }
 
-// wait gives the descriptor to the netpoller and calls do with it there, where a
-// wait fails if the netpoller would not have it. A close ends what waits in do.
+// wait registers the descriptor with the netpoller and calls do. If the netpoller
+// refuses it, a wait in do fails. close ends a wait in do.
 func (r *readEnd) wait(name string, do func(syscall.RawConn)) {
 	if !r.enter() {
 		return
@@ -44,7 +44,8 @@ func (r *readEnd) wait(name string, do func(syscall.RawConn)) {
 	}
 }
 
-// push is as that of a pipeEnd. The netpoller is asked only if there is no room.
+// push works as that of pipeEnd. It registers with the netpoller only if there is no
+// room.
 func (r *readEnd) push(name string, try func(fd uintptr) bool) (watched bool, err error) {
 	if !r.enter() {
 		return true, os.ErrClosed
@@ -78,7 +79,7 @@ func (r *readEnd) nudge() {
 	}
 }
 
-// watched has the netpoller wait for the descriptor, if it will.
+// watched registers the descriptor with the netpoller, if possible.
 func (r *readEnd) watched(name string) *os.File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +92,7 @@ func (r *readEnd) watched(name string) *os.File {
 	return r.file
 }
 
-// close may be called again.
+// close can be called more than once.
 func (r *readEnd) close() {
 	r.mu.Lock()
 	first, idle := !r.shut, r.users == 0
@@ -105,9 +106,8 @@ func (r *readEnd) close() {
 	}
 }
 
-// wake ends a wait in the netpoller, by a deadline that has passed: closing the
-// file would wait for those who use it. Who looks without the netpoller looks
-// soon. Called with mu.
+// wake ends a wait in the netpoller, by a deadline in the past: File.Close would wait
+// for users. A user without the netpoller polls soon. The caller holds mu.
 func (r *readEnd) wake() { _ = r.file.SetDeadline(time.Unix(1, 0)) }
 
 func (r *readEnd) closed() bool {
@@ -136,7 +136,7 @@ func (r *readEnd) leave() {
 	}
 }
 
-// free gives the descriptor back. Nobody uses it, and nobody will.
+// free closes the descriptor after its last use.
 func (r *readEnd) free() {
 	if r.file != nil {
 		_ = r.file.Close()

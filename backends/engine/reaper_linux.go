@@ -7,18 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reaper waits for every child of a process that is ours alone, in one
-// thread and without a descriptor for any of them. A child is reaped as soon as
-// it was seen: nothing stays a zombie for its drain.
+// reaper waits for every child of a process that belongs to the engine, in one thread
+// and without descriptors. It reaps a child at once: no zombie waits for its drain.
 type reaper struct {
 	platform *platform
 	wake     chan struct{} // a child was forked; capacity 1
 	stop     chan struct{}
 	done     chan struct{}
 
-	*inflightForks              // a child whose fork is under way is no stray
-	roots          map[int]*job // guarded by the forks' mu
-	action         *sigaction   // what SIGCHLD did before; nil: it does so still
+	*inflightForks              // a child whose fork is in progress is not an orphan
+	roots          map[int]*job // by pid of the main process; guarded by the forks' mu
+	action         *sigaction   // former action of SIGCHLD; nil: it is in force
 }
 
 func newOwnReaper(h *platform) *reaper {
@@ -31,10 +30,9 @@ func newOwnReaper(h *platform) *reaper {
 	return r
 }
 
-// silence has the kernel drop SIGCHLD, as it does by default: who waits hears of an
-// exit without it. The Go runtime has a handler, for which each exit takes one more
-// thread out of its sleep, 12 µs a job. A child is a zombie until it is waited for, as
-// before: only a signal that is ignored expressly would change that.
+// silence sets SIGCHLD to its default, in which the kernel drops it: wait does not need
+// it. The Go runtime's handler wakes one more thread for each exit, 12 µs a job.
+// Children remain zombies until waited for; only an explicit ignore would change that.
 func (r *reaper) silence() {
 	var none, was sigaction
 	if r.platform.sys.SignalAction(unix.SIGCHLD, &none, &was) == nil {
@@ -56,20 +54,20 @@ func (r *reaper) add(pid int, j *job) {
 	r.roots[pid] = j
 }
 
-// count is how many jobs live.
+// count returns the number of live jobs.
 func (r *reaper) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.roots)
 }
 
-// execBound is how long a child that has exited waits for its own fork to be over before
-// it is looked at: an exec takes a millisecond.
+// execBound bounds how long an exited child waits for its own fork to end. An exec
+// takes a millisecond.
 const execBound = 10 * time.Millisecond
 
-// owner finds the job of a child that has exited; nil is a stray. One that leads a
-// session may be a main process whose fork is under way still, and that is waited for;
-// any other is not, since the exec of another's child may take long.
+// owner returns the job of an exited child; nil: an orphan. A leader of a process
+// session may be a main process whose fork is in progress, so owner waits for that. It
+// waits for no other, since another child's exec may take long.
 func (r *reaper) owner(pid int) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,8 +90,8 @@ func (r *reaper) owner(pid int) *job {
 	}
 }
 
-// leads reports whether a process leads a session, or cannot be looked at. Called with
-// mu, which it lets go of meanwhile.
+// leads reports whether a process leads a process session, or cannot be inspected. The
+// caller holds mu, which is released meanwhile.
 func (r *reaper) leads(pid int) bool {
 	r.mu.Unlock()
 	defer r.mu.Lock()
@@ -101,14 +99,14 @@ func (r *reaper) leads(pid int) bool {
 	return !ok || p.sid == pid
 }
 
-// settled waits for the forks that are under way.
+// settled waits for the forks in progress.
 func (r *reaper) settled() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settle(nil, nil)
 }
 
-// remove forgets a job that was reaped. Its number may be another's by now.
+// remove forgets a reaped job, unless its number is another job's by now.
 func (r *reaper) remove(pid int, j *job) {
 	r.mu.Lock()
 	if r.roots[pid] == j {
@@ -121,8 +119,8 @@ func (r *reaper) remove(pid int, j *job) {
 	}
 }
 
-// strays are those of pids that no job was started as.
-func (r *reaper) strays(pids []int) []int {
+// orphanPIDs returns those of pids that are not main processes of jobs.
+func (r *reaper) orphanPIDs(pids []int) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settle(nil, nil)
@@ -138,7 +136,7 @@ func (r *reaper) strays(pids []int) []int {
 func (r *reaper) loop() {
 	defer close(r.done)
 	for pause := pollFirst; ; {
-		runtime.Gosched() // a wait holds its processor for a while: others go first
+		runtime.Gosched() // other goroutines run before a wait holds the processor
 		var info unix.Siginfo
 		err := r.platform.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
 		switch {
@@ -152,7 +150,7 @@ func (r *reaper) loop() {
 			}
 			continue
 		}
-		// Waiting itself has failed: look again, and ask for each child meanwhile.
+		// The wait failed: retry, and check each child meanwhile.
 		t := time.NewTimer(pause)
 		pause = min(2*pause, backstopLast)
 		alive := r.sleep(t.C)
@@ -164,10 +162,10 @@ func (r *reaper) loop() {
 	}
 }
 
-// backstopLast paces the waiting of a kernel that refuses to wait.
+// backstopLast bounds the pause between retries of a failed wait.
 const backstopLast = 200 * time.Millisecond
 
-// sleep waits for a fork, for due, or for the end, of which it reports false.
+// sleep waits for a fork, due or the end. At the end it returns false.
 func (r *reaper) sleep(due <-chan time.Time) bool {
 	select {
 	case <-r.wake:
@@ -178,7 +176,7 @@ func (r *reaper) sleep(due <-chan time.Time) bool {
 	return true
 }
 
-// reap takes one child that has exited.
+// reap reaps one exited child.
 func (r *reaper) reap(pid int) {
 	if pid == 0 {
 		return
@@ -195,7 +193,7 @@ func (r *reaper) reap(pid int) {
 	r.remove(pid, j)
 }
 
-// lookAtEach asks for the exit of each job in turn.
+// lookAtEach checks each job for its exit.
 func (r *reaper) lookAtEach() {
 	r.mu.Lock()
 	roots := make(map[int]*job, len(r.roots))
@@ -213,8 +211,8 @@ func (r *reaper) lookAtEach() {
 
 func (r *reaper) ended() bool { return isClosed(r.done) }
 
-// close ends the loop. With children that cannot be ended it is left to wait
-// for them: a wait cannot be interrupted.
+// close ends the loop. If unkillable children are left, it does not wait: a wait cannot
+// be interrupted.
 func (r *reaper) close(alone bool) {
 	close(r.stop)
 	if r.action != nil {

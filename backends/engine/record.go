@@ -6,18 +6,19 @@ import (
 	"troupe/messages"
 )
 
-// RecordKind says what a Record is of.
+// RecordKind is the event that a Record describes.
 type RecordKind string
 
-// The kinds, in the order in which a job has them.
+// The kinds, in a job's order.
 const (
 	RecordStarted   RecordKind = "started"
 	RecordExited    RecordKind = "exited"
 	RecordDrained   RecordKind = "drained"
-	RecordForgotten RecordKind = "forgotten" // over, and all of it settled
+	RecordForgotten RecordKind = "forgotten" // ended and settled
 )
 
-// Record is what must survive the engine, so that a successor can report how a job ended.
+// Record is a fact that outlives the engine, so that a successor can report how a job
+// ended.
 type Record struct {
 	Kind      RecordKind
 	Job       messages.UID
@@ -28,10 +29,10 @@ type Record struct {
 	Isolation messages.Isolation // of a RecordStarted
 	Status    messages.ExitStatus
 	Rusage    messages.Rusage
-	Cause     messages.Cause // of an end that somebody asked for
+	Cause     messages.Cause // of a stop
 	Sizes     messages.Sizes
 	Flags     []messages.Flag
-	Dir       string // of a live shell and its commands: where the shell is
+	Dir       string // directory of a live shell or its commands
 	OOM       messages.Tristate
 	Seq       uint64 // of the ProcessExited that follows a RecordDrained
 }
@@ -44,7 +45,7 @@ func (j *job) recordStart(at time.Time, c child) {
 	}
 }
 
-// recordExit is called in the goroutine that reaps.
+// recordExit records an exit, in the reaping goroutine.
 func (j *job) recordExit(end mainExit) {
 	j.mu.Lock()
 	j.recorded = true
@@ -56,7 +57,7 @@ func (j *job) recordExit(end mainExit) {
 	})
 }
 
-// recordDrained is called with mu.
+// recordDrained records a result. The caller holds mu.
 func (j *job) recordDrained(sizes messages.Sizes, seq uint64) {
 	if j.engine.opt.Journal != nil {
 		j.engine.opt.Journal(Record{

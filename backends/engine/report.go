@@ -5,34 +5,34 @@ import (
 	"strconv"
 )
 
-// report is one word of a live shell on its status FIFO: "NONCE STATUS CWD NUL". It
-// begins with a NUL, too, so that no garbage before it becomes a part of it.
+// report is a message of a live shell on its status FIFO: "NUL NONCE STATUS CWD NUL".
+// The first NUL separates it from garbage.
 type report struct {
-	about  string // the nonce of a command, or reportReady
-	runs   bool   // the command has opened its input, or exits: it says no more than where it is
+	about  string // nonce of a command, or reportReady, reportAgain or reportSync
+	runs   bool   // the command has opened its input, or exits: only cwd is set
 	status int
-	cwd    string // "": not known
+	cwd    string // "": unknown
 }
 
 const (
 	reportReady = "ready" // in place of a nonce: the shell takes its first command
-	reportAgain = "again" // likewise: it may have lost what it was told, for an interrupt
-	reportSync  = "sync"  // likewise: what was sent to it before has come
+	reportAgain = "again" // likewise: an interrupt may have lost a control line
+	reportSync  = "sync"  // likewise: all signals sent before have arrived
 	reportRuns  = "run"   // in place of a status
 )
 
-// maxReport bounds a report. The directory of a longer one, of which the kernel knows
-// none, is not known.
+// maxReport bounds a report in bytes. A longer one has an unknown directory, as in the
+// kernel.
 const maxReport = 8 << 10
 
-// reports takes the status FIFO apart. Anybody may write to it: what is no report
-// changes nothing, and the next begins behind its end.
+// reports splits the status FIFO into reports. Any process may write to it: garbage is
+// skipped up to the next NUL.
 type reports struct {
-	part []byte // of one that has not ended
-	long bool   // and the rest of which is dropped
+	part []byte // of an incomplete report
+	long bool   // it exceeds maxReport; the rest is dropped
 }
 
-// take gives each report that ends in p.
+// take calls each for the reports that end in p.
 func (r *reports) take(p []byte, each func(report)) {
 	for len(p) > 0 {
 		text, rest, ended := bytes.Cut(p, []byte{0})
@@ -54,7 +54,7 @@ func (r *reports) take(p []byte, each func(report)) {
 	}
 }
 
-// parseReport reads one. What was cut off, or is not absolute, is no directory.
+// parseReport parses a report. A directory that is cut or relative is dropped.
 func parseReport(text []byte, cut bool) (r report, ok bool) {
 	about, rest, ok := bytes.Cut(text, []byte{' '})
 	if !ok {

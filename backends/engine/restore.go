@@ -4,19 +4,19 @@ import (
 	"troupe/messages"
 )
 
-// Restored is a job of a dead engine that is over, with facts nobody settled.
+// Restored is an ended job of a dead engine with facts that are not settled.
 type Restored struct {
 	ID      messages.UID
 	Meta    []byte
-	Started *messages.ProcessStarted // nil: its start is not known
-	// Facts are what a new owner hears behind the start: ProcessExited, OutputClosed
-	// and TreeEnded, or ProcessLost. One without a number gets the next.
+	Started *messages.ProcessStarted // nil: unknown
+	// Facts follow the start for a new owner: ProcessExited, OutputClosed and TreeEnded, or
+	// ProcessLost. A fact without a number gets the next.
 	Facts []messages.ProcessFact
 }
 
-// Restore takes a job over from a dead engine: it can be adopted and settled as
-// if it had ended here. The caller knows that nothing of it is left. An ID that
-// is known stays what it is.
+// Restore adds a job of a dead engine, which can be adopted and settled as if it had
+// ended here. The caller knows that none of its processes is left. A known ID is
+// unchanged.
 func (e *Local) Restore(r Restored) {
 	j := &job{engine: e, id: r.ID, meta: r.Meta, proc: mainProcess{e: e, pidfd: -1}}
 	j.credits.job = j
@@ -34,7 +34,7 @@ func (e *Local) Restore(r Restored) {
 	}
 }
 
-// number gives a fact its number, unless it has one.
+// number returns a fact with its number, or the next if it has none.
 func (e *Local) number(f messages.ProcessFact) (uint64, messages.ProcessFact) {
 	next := func(seq *uint64) uint64 {
 		if *seq == 0 {

@@ -11,12 +11,12 @@ import (
 	"troupe/messages"
 )
 
-// scriptFile begins the names of scripts.
+// scriptFile is the prefix of script names.
 const scriptFile = "troupe-script-"
 
-// write puts the script of a job into a file that only this user can read, and
-// names it as the last word. It may have megabytes, which is why it is the work
-// of who forks. A second try of the fork finds it done.
+// write writes the script of a job into a file that only this user can read, and
+// appends its name to the arguments. A worker does it, since scripts may have
+// megabytes. A retried fork finds it done.
 func (j *job) write(spec *backends.Spec) *startError {
 	if spec.Script == "" {
 		return nil
@@ -40,24 +40,24 @@ func (j *job) write(spec *backends.Spec) *startError {
 	return nil
 }
 
-// scriptDir is where the files of jobs are, and what to do about one that cannot be
-// written there.
+// scriptDir returns the directory of jobs' files, and a hint for the case that it
+// cannot be written.
 func (j *job) scriptDir() (dir, hint string, err error) {
 	dir, hint = os.TempDir(), ", or name another with TMPDIR"
 	if of := j.engine.opt.ScriptDir; of != nil {
 		if dir, err = of(); err != nil {
-			hint = "see to it that the directory of this node can be made and entered"
+			hint = "make sure that the directory of this node can be made and entered"
 			if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-				hint = "make room on the disk of this node's directory"
+				hint = "free space on the disk of this node's directory"
 			}
 			return "", hint, err
 		}
 		hint = ""
 	}
-	return dir, "see to it that " + dir + " can be written and has room" + hint, nil
+	return dir, "make sure that " + dir + " can be written and has room" + hint, nil
 }
 
-// unwritten is a script that could not be written.
+// unwritten reports a script that could not be written.
 func unwritten(err error, hint string) *startError {
 	f := refused(messages.SpawnFailed, name(errno(err)), "the command's text could not be written to a file: "+err.Error())
 	f.err.Hint = hint

@@ -51,10 +51,10 @@ func TestFaultTextThatCannotBeWritten(t *testing.T) {
 		reason string
 		hint   string
 	}{
-		{func() (string, error) { return "/nowhere", nil }, "ENOENT", "see to it that /nowhere can be written and has room"},
-		{func() (string, error) { return "", os.ErrPermission }, "", "see to it that the directory of this node can be made and entered"},
-		{func() (string, error) { return "", errors.Join(unix.ENOSPC) }, "ENOSPC", "make room on the disk of this node's directory"},
-		{nil, "ENOENT", "see to it that /no/where can be written and has room, or name another with TMPDIR"},
+		{func() (string, error) { return "/nowhere", nil }, "ENOENT", "make sure that /nowhere can be written and has room"},
+		{func() (string, error) { return "", os.ErrPermission }, "", "make sure that the directory of this node can be made and entered"},
+		{func() (string, error) { return "", errors.Join(unix.ENOSPC) }, "ENOSPC", "free space on the disk of this node's directory"},
+		{nil, "ENOENT", "make sure that /no/where can be written and has room, or name another with TMPDIR"},
 	} {
 		t.Run(c.hint, func(t *testing.T) {
 			r := newRig(t, func(o *Options) { o.ScriptDir = c.dir })

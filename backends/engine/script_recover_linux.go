@@ -9,10 +9,10 @@ import (
 	"troupe/messages"
 )
 
-// RecoverScripts clears up what a dead engine has left in the directory of scripts: what holds
-// the texts of commands and the variables of shells. Only what a shell that was restored
-// has kept stays, for the next one of its session, until it is settled. The caller knows
-// that nothing of that engine lives, and that nobody asks anything of this one yet.
+// RecoverScripts removes what a dead engine left in the script directory: texts of
+// commands and variables of shells. Exports of restored shells stay until these are
+// settled. The caller knows that nothing of that engine lives, and does not use this
+// engine yet.
 func (e *Local) RecoverScripts() error {
 	dir, err := e.opt.ScriptDir()
 	if err != nil {
@@ -23,13 +23,13 @@ func (e *Local) RecoverScripts() error {
 		path := filepath.Join(dir, file.Name())
 		switch rest, shell := strings.CutPrefix(file.Name(), shellDir); {
 		case shell && !e.restoreLive(path, rest), strings.HasPrefix(file.Name(), scriptFile):
-			_ = os.RemoveAll(path) // the next one tries again
+			_ = os.RemoveAll(path) // the next engine tries again
 		}
 	}
 	return err
 }
 
-// restoreLive gives a restored shell its directory, with what it kept.
+// restoreLive gives a restored shell its directory with its exports.
 func (e *Local) restoreLive(path, name string) bool {
 	id, _, _ := strings.Cut(name, "-")
 	j := e.find(messages.UID(id))

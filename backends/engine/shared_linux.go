@@ -2,35 +2,32 @@ package engine
 
 import "time"
 
-// A stream that is looked after more often than this in the goroutine that all
-// quiet ones share is not quiet, however little it says at a time, and may take
-// the time of its own goroutine only. Sixty lines a second are quiet.
+// A stream with more events than this in the shared goroutine is not quiet, and gets its own
+// goroutine. Sixty lines a second are quiet.
 const (
 	quietEvents = 4096
 	quietSpan   = time.Minute
 )
 
-// begin has the output moved from now on. A stream costs nothing while it is
-// quiet: one goroutine waits for all that are. One whose log is synced has its
-// own from the start.
+// begin starts copying output. Idle streams share one goroutine; a synced log gets its
+// own.
 func (s *stream) begin() {
 	if s.reader == nil && !s.attachShared() {
 		s.handOver()
 	}
 }
 
-// attachShared gives the stream to the common goroutine, if that can have it.
+// attachShared gives the stream to the shared goroutine, if possible.
 func (s *stream) attachShared() bool { return !s.durable && s.job.engine.host.pollset.attend(s) == nil }
 
-// ready takes what has come, in the common goroutine. A fault of one stream is
-// none of the others'.
+// ready copies new output, in the shared goroutine. A fault affects this stream only.
 func (s *stream) ready() {
 	defer s.job.guard()
 	s.carefully(s.moveShared)
 }
 
-// moveShared moves little, into a log that is not slow. For all else the stream gets a
-// goroutine of its own, and keeps it.
+// moveShared copies a little into a fast log. Otherwise the stream gets its own
+// goroutine for good.
 func (s *stream) moveShared() {
 	v := held
 	var grown *stream
@@ -39,7 +36,7 @@ func (s *stream) moveShared() {
 	}
 	switch {
 	case v == empty:
-	case !s.detachShared(): // somebody else takes care of it
+	case !s.detachShared(): // another goroutine has taken it
 	case v == ended:
 		s.finish()
 	default:
@@ -49,9 +46,9 @@ func (s *stream) moveShared() {
 	grown.tell()
 }
 
-// isQuiet counts an event. The clock is read when there were many.
+// isQuiet counts an event. It reads the clock only after many.
 func (s *stream) isQuiet() bool {
-	if part := s.current.Load(); part != s.seen { // each command may begin anew
+	if part := s.current.Load(); part != s.seen { // the count starts again for each command
 		s.seen, s.events, s.since = part, 0, time.Now()
 	}
 	if s.events++; s.events <= quietEvents {
@@ -65,6 +62,6 @@ func (s *stream) isQuiet() bool {
 	return quiet
 }
 
-// detachShared takes the stream from the common goroutine. It reports whether it was
-// there: who took it decides what becomes of it.
+// detachShared takes the stream from the shared goroutine, and reports whether it did:
+// that caller decides what follows.
 func (s *stream) detachShared() bool { return s.job.engine.host.pollset.leave(s) }

@@ -2,11 +2,11 @@
 
 package engine
 
-// begin has the output moved from now on, in a goroutine of its own.
+// begin starts copying output, in its own goroutine.
 func (s *stream) begin() { s.handOver() }
 
-// attachShared is not to be had: no goroutine is common to streams here.
+// attachShared returns false: streams share no goroutine here.
 func (s *stream) attachShared() bool { return false }
 
-// detachShared has nothing to take.
+// detachShared returns false: there is nothing to detach.
 func (s *stream) detachShared() bool { return false }

@@ -16,45 +16,45 @@ import (
 	"troupe/messages"
 )
 
-// shellCommand is what a job has that is a command of a live shell: the part of the shell's
-// life that is its own.
+// shellCommand is the state of a command that runs in a live shell.
 type shellCommand struct {
 	job       *job
 	shell     *liveShell
 	nonce     string
-	mode      rune     // what the shell is to open for it
-	files     []string // removed when the shell is through with them
-	stdio     *stdio   // what is to be let go of then
-	inputFIFO []int    // both ends of its input, until the shell has opened it
-	short     bool     // its text is in the shell's file for that
-	part      *stream  // its output, on a terminal; nil: the shell has none
+	mode      rune     // letter that tells the shell what to open
+	files     []string // removed when the shell has ended the command
+	stdio     *stdio   // released then
+	inputFIFO []int    // both ends, until the shell has opened it
+	short     bool     // the text is in the shell's file of short texts
+	part      *stream  // its output on a terminal; nil: on pipes
 	size      messages.Terminal
-	shared    bool // what earlier commands left may write there, too
+	shared    bool // processes of earlier commands may write there, too
 	preparing atomic.Bool
 
 	sent     bool   // the shell has the nonce; guarded by shell.mu
-	repeats  int    // times it was told again; likewise
-	baseline []proc // lived in the shell's tree when it began
+	repeats  int    // repeats of the control line; guarded by shell.mu
+	baseline []proc // processes in the shell's tree at its start
 
-	released chan struct{} // closed when the shell is through with it
+	released chan struct{} // closed when the shell has ended the command
 
-	scanMu sync.Mutex // from a look at whose processes are the command's to the signal for them
+	scanMu sync.Mutex // held from a scan of the command's processes until they are signalled
 
-	shellDone bool   // the shell is through with it; guarded by job.mu, as what follows
-	leftovers []proc // what it left, when that was
-	seen      bool   // noted
-	detached  bool   // nothing is the command's any more: what comes now is another's; changed with aim
-	cwd       string // where the shell was then
+	shellDone bool   // the shell has ended the command; job.mu guards this and the fields below
+	leftovers []proc // processes it left at its end
+	seen      bool   // leftovers is set
+	detached  bool   // no process belongs to the command any more; changed with scanMu
+	cwd       string // the shell's directory at the end
 }
 
-// The names of the FIFOs of commands.
+// Names of the FIFOs of commands.
 const (
 	outName  = "out"
 	errName  = "err"
-	inSuffix = ".in" // behind the nonce
+	inSuffix = ".in" // after the nonce
 )
 
-// enter gives a command to its live shell, in a worker: now, or when that is ready.
+// enter gives a command to its live shell, in a worker: now, or when the shell is
+// ready.
 func (j *job) enter(spec *backends.Spec) {
 	s, fail := j.letIn(spec.In)
 	if fail != nil {
@@ -62,7 +62,7 @@ func (j *job) enter(spec *backends.Spec) {
 		return
 	}
 	if s == nil {
-		return // it comes again
+		return // it is queued again
 	}
 	fail = s.prepare(spec)
 	if fail == nil {
@@ -73,8 +73,8 @@ func (j *job) enter(spec *backends.Spec) {
 	j.failed(fail)
 }
 
-// letIn takes the shell for the command. Both are nil if that is not ready yet: the job
-// waits, and is queued again.
+// letIn reserves the shell for the command. Both results are nil if the shell is not
+// ready: the job is queued again then.
 func (j *job) letIn(id messages.UID) (*shellCommand, *startError) {
 	sh := j.engine.lifeOf(id)
 	if sh == nil {
@@ -110,14 +110,14 @@ func (j *job) letIn(id messages.UID) (*shellCommand, *startError) {
 	return nil, nil
 }
 
-// stopping reports whether the processes of the command are being ended.
+// stopping reports whether the command's processes are being stopped.
 func (s *shellCommand) stopping() bool {
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
 	return s.job.escalation.waitsForTree() && !s.job.treeGone
 }
 
-// leave frees the shell of a command that has not begun.
+// leave frees the shell of a command that has not started.
 func (s *shellCommand) leave() {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *shellCommand) prepare(spec *backends.Spec) *startError {
 		return fail
 	}
 	if err := s.writeText(spec.Script + "\n"); err != nil {
-		return unwritten(err, "see to it that "+s.shell.dir+" can be written and has room")
+		return unwritten(err, "make sure that "+s.shell.dir+" can be written and has room")
 	}
 	which := messages.Merged
 	s.mode += 'm'
@@ -148,7 +148,7 @@ func (s *shellCommand) prepare(spec *backends.Spec) *startError {
 	}
 	if spec.Stdio.Streams == messages.SeparateStreams {
 		which = messages.Stdout
-		s.mode += 's' - 'm' // t behind n, k behind e
+		s.mode += 's' - 'm' // n becomes t, e becomes k
 		if fail := s.output(spec, messages.Stderr, errName); fail != nil {
 			return fail
 		}
@@ -165,9 +165,8 @@ func (s *shellCommand) prepare(spec *backends.Spec) *startError {
 	return nil
 }
 
-// shortText is how much any shell reads at once: the text of the next command can take
-// its place. To make and remove a file for each takes ext4 80 µs, since it does not use
-// an inode again soon.
+// shortText is how many bytes every shell reads at once. The next text can overwrite
+// such a text. On ext4, a file for each costs 80 µs, since inodes are not reused soon.
 const shortText = 4 << 10
 
 // writeText writes the text of the command.
@@ -181,7 +180,7 @@ func (s *shellCommand) writeText(text string) error {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.exited {
-		return nil // it will be seen
+		return nil // begin handles the exit
 	}
 	n, err := sys.Pwrite(sh.text, []byte(text))
 	switch {
@@ -195,24 +194,24 @@ func (s *shellCommand) writeText(text string) error {
 	return err
 }
 
-// name is the path of one of its files, which will be removed.
+// name returns the path of one of its files, and has it removed at the end.
 func (s *shellCommand) name(suffix string) string {
 	path := filepath.Join(s.shell.dir, s.nonce+suffix)
 	s.files = append(s.files, path)
 	return path
 }
 
-// output makes the FIFO and the log of one stream. We hold a writer of it until the
-// shell is through: it has no end before. A FIFO that nobody has open any more serves
-// the next command, too, which saves half of what its start costs; what a command left
-// behind may hold another, which is made anew.
+// output makes the FIFO and the log of one stream. This process holds a writer until
+// the shell has ended the command, so that the stream has no end before. A FIFO that no
+// process has open serves the next command, which saves half of its start. One held by
+// a leftover is replaced.
 func (s *shellCommand) output(spec *backends.Spec, which messages.Stream, name string) *startError {
 	path, of := filepath.Join(s.shell.dir, name), 0
 	if name == errName {
 		of = 1
 	}
 	if last := s.shell.outputs[of]; last == nil || !last.sealed.Load() {
-		_ = s.stdio.sys.Unlink(path) // ENOENT: it is the first
+		_ = s.stdio.sys.Unlink(path) // ENOENT: the first command
 		if err := s.stdio.sys.Mkfifo(path); err != nil {
 			return resourceMissing("pipe for the output", err)
 		}
@@ -235,9 +234,9 @@ func (s *shellCommand) output(spec *backends.Spec, which messages.Stream, name s
 	return nil
 }
 
-// input makes the FIFO of the standard input. Until the shell has opened it we hold a
-// reader, so that it can be filled, and another writer: a shell that opened it when all
-// writers are gone would wait for ever.
+// input makes the FIFO of the standard input. Until the shell opens it, this process
+// holds a reader, so that it can be filled, and a second writer: without writers the
+// shell's open would hang.
 func (s *shellCommand) input() error {
 	fds, err := openFifo(s.stdio.sys, s.name(inSuffix), unix.O_RDONLY, unix.O_WRONLY, unix.O_WRONLY)
 	if err != nil {
@@ -248,18 +247,18 @@ func (s *shellCommand) input() error {
 	return err
 }
 
-// opened lets go of the door of the input: the shell has opened it.
+// opened closes this process's spare ends of the input after the shell has opened it.
 func (s *shellCommand) opened() {
 	s.shell.mu.Lock()
-	door := s.inputFIFO
+	spare := s.inputFIFO
 	s.inputFIFO = nil
 	s.shell.mu.Unlock()
-	for _, fd := range door {
+	for _, fd := range spare {
 		_ = s.job.engine.opt.Sys.Close(fd)
 	}
 }
 
-// undo takes back what prepare has made. Its logs stay, empty.
+// undo undoes prepare. The empty logs stay.
 func (s *shellCommand) undo() {
 	if s.stdio != nil {
 		s.stdio.undo(s.job, false)
@@ -268,12 +267,12 @@ func (s *shellCommand) undo() {
 	s.unlink()
 }
 
-// unlink removes what only this command needs, and its text.
+// unlink removes the command's files and its text.
 func (s *shellCommand) unlink() {
 	if sh := s.shell; s.short {
 		sh.mu.Lock()
-		if sh.text >= 0 && sh.current == nil { // else the next has taken its place
-			_ = s.job.engine.opt.Sys.Truncate(sh.text, 1) // what is made empty ext4 would write to the disk at once
+		if sh.text >= 0 && sh.current == nil { // otherwise the next text has replaced it
+			_ = s.job.engine.opt.Sys.Truncate(sh.text, 1) // ext4 writes a file truncated to 0 to the disk at once
 			sh.textLen = 1
 		}
 		sh.mu.Unlock()
@@ -283,7 +282,7 @@ func (s *shellCommand) unlink() {
 	}
 }
 
-// begin tells that the command runs, and the shell to run it.
+// begin reports the start of the command, and sends it to the shell.
 func (s *shellCommand) begin() {
 	j, sh := s.job, s.shell
 	of := sh.job
@@ -295,7 +294,7 @@ func (s *shellCommand) begin() {
 	oom += sh.ooms
 	sh.mu.Unlock()
 	s.shared = s.part != nil && s.anyLives(s.baseline)
-	j.born(child{
+	j.forked(child{
 		pid: of.proc.pid, start: of.proc.start, pidfd: -1, tree: &shellCommandTree{shellCommand: s, tree: t},
 		streams: s.stdio.streams, stdin: s.stdio.stdin, term: s.stdio.term, oom: oom, flags: s.stdio.flags,
 	})
@@ -316,28 +315,27 @@ func (s *shellCommand) begin() {
 	case gone:
 		s.outlived(sh.end)
 	case err != nil:
-		sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell cannot be told what to run: " + err.Error()}, 0)
+		sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "cannot write to the shell: " + err.Error()}, 0)
 	}
 	j.begun(s.stdio.streams)
 }
 
-// line is what the shell is told.
+// line returns the control line that starts the command.
 func (s *shellCommand) line() string { return s.nonce + string(s.mode) }
 
-// mostRepeats bounds how often a shell is told of one command: anybody may say that it
-// lost it.
+// mostRepeats bounds the repeats of one control line: any process can report a loss.
 const mostRepeats = 16
 
-// repeat tells the shell once more, which passes over what it has reported. An interrupt
-// of the command before may have met it behind its report, in the read of this one: what
-// that had taken is gone then. Called with shell.mu.
+// repeat sends the control line again; a shell ignores one that it has handled. An
+// interrupt of the command before may have met the shell in its read, and the line is
+// lost then. The caller holds shell.mu.
 func (s *shellCommand) repeat() {
 	if s.repeats++; s.repeats <= mostRepeats {
-		_ = s.shell.writeControl(s.line()) // a FIFO that is full has one
+		_ = s.shell.writeControl(s.line()) // a full FIFO contains one
 	}
 }
 
-// outlived takes the end of the shell for that of the command.
+// outlived ends the command because its shell has ended.
 func (s *shellCommand) outlived(end mainExit) {
 	if s.part != nil {
 		s.cutOff(end)
@@ -346,7 +344,7 @@ func (s *shellCommand) outlived(end mainExit) {
 	s.ended(end, true)
 }
 
-// ended takes the end of the command, which may be that of the shell.
+// ended handles the end of the command, or of its shell if cut is set.
 func (s *shellCommand) ended(end mainExit, cut bool) {
 	j, sh := s.job, s.shell
 	s.stdio.release()
@@ -355,11 +353,11 @@ func (s *shellCommand) ended(end mainExit, cut bool) {
 		s.releaseTerminal()
 	}
 	j.proc.mu.Lock()
-	j.proc.gone = true // nobody signals it as if it were its own process
+	j.proc.gone = true // the shell must not be signalled as the command's process
 	j.proc.mu.Unlock()
 	var cause *messages.Cause
 	if cut {
-		end.rusage = messages.Rusage{} // it is that of all that the shell has run
+		end.rusage = messages.Rusage{} // it counts all that the shell has run
 		sh.job.mu.Lock()
 		cause = sh.job.cause
 		sh.job.mu.Unlock()
@@ -373,10 +371,10 @@ func (s *shellCommand) ended(end mainExit, cut bool) {
 		}
 	}
 	j.mu.Unlock()
-	j.ended(end) // what it left is noted: the ladder knows who is to be ended
+	j.ended(end) // its leftovers are recorded, for the escalation
 	close(s.released)
 	s.unlink()
 }
 
-// errNoProcess says that a signal has nobody to go to.
-var errNoProcess = errors.New("the command runs no process of its own now: the shell itself is at work")
+// errNoProcess reports a signal without a receiver.
+var errNoProcess = errors.New("the command has no process of its own now: the shell itself runs")

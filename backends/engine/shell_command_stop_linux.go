@@ -9,14 +9,14 @@ import (
 	"troupe/messages"
 )
 
-// comesBack is how long a shell may take to report the end of a command of which it was
-// sent an INT and everything was killed. Then it is ended itself.
-const comesBack = time.Second
+// commandStopTimeout is how long a shell may take to report the end of a command after
+// INT and KILL. Then the shell is stopped.
+const commandStopTimeout = time.Second
 
-// climb walks the ladder of a command: it is interrupted, at 40 % of the grace what it
-// runs is asked to end, at the end of it killed. The shell is let alone as long as it
-// comes back. A rung on which nobody is left is none: the cause names what was sent.
-func (s *shellCommand) climb(l *escalation) {
+// escalate stops a command: it sends INT, at 40 % of the grace TERM, and at its end
+// KILL. The shell is spared as long as it reports the end. Without processes left a
+// step is skipped, so that the cause names what was sent.
+func (s *shellCommand) escalate(l *escalation) {
 	j := s.job
 	j.mu.Lock()
 	grace := time.Until(l.until) > 0
@@ -24,7 +24,7 @@ func (s *shellCommand) climb(l *escalation) {
 	j.setCause(l)
 	if grace {
 		j.signalStep(l, "INT", s.interrupt)
-		if j.waitStep(l, broadcastPoint, s.released) { // what does not end with the shell's command is asked at once
+		if j.waitStep(l, broadcastPoint, s.released) { // processes that outlive the command get TERM at once
 			return
 		}
 		if j.graceLeft(l) {
@@ -42,9 +42,9 @@ func (s *shellCommand) climb(l *escalation) {
 	case s.holdsShell():
 		j.signalStep(l, "INT", s.killAll)
 	default:
-		s.killAll() // its output may be held up
+		s.killAll() // its output may be paused
 	}
-	bound := time.NewTimer(comesBack)
+	bound := time.NewTimer(commandStopTimeout)
 	defer bound.Stop()
 	select {
 	case <-l.done:
@@ -53,23 +53,23 @@ func (s *shellCommand) climb(l *escalation) {
 	}
 	if !s.isOver() {
 		j.signalStep(l, "KILL", func() {
-			s.shell.job.stop(messages.Cause{By: l.cause.By, Reason: "a command in it could not be ended: " + l.cause.Reason}, 0)
+			s.shell.job.stop(messages.Cause{By: l.cause.By, Reason: "a command in it did not end: " + l.cause.Reason}, 0)
 		})
 	}
 	j.scheduleKillCheck(l)
 }
 
-// holdsShell reports whether the shell is at this command still.
+// holdsShell reports whether the shell still runs this command.
 func (s *shellCommand) holdsShell() bool {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
 	return s.isAt()
 }
 
-// isAt is holdsShell, called with shell.mu.
+// isAt does the work of holdsShell for a caller that holds shell.mu.
 func (s *shellCommand) isAt() bool { return s.shell.current == s && s.sent }
 
-// killAll kills what the command runs, and interrupts the shell.
+// killAll kills the command's processes and interrupts the shell.
 func (s *shellCommand) killAll() {
 	s.job.tree.kill()
 	s.unstick()
@@ -79,15 +79,15 @@ func (s *shellCommand) killAll() {
 // runs reports whether the command has processes of its own.
 func (s *shellCommand) runs() bool { return len(s.job.tree.(*shellCommandTree).members()) > 0 }
 
-// An interrupt that is sent process by process may come to nothing: a child is not yet
-// what it will execute, and drops it, or ends before, and a shell that sees a child end
-// well goes on. So who has come since is interrupted, too, a few times.
+// An interrupt sent process by process may have no effect: a child drops it before its exec,
+// or exits with success, and the shell continues. So new processes are interrupted, too, a
+// few times.
 const (
 	interrupts     = 4
 	interruptPause = 20 * time.Millisecond // doubled each time
 )
 
-// interrupt is a ^C: for all that the command runs, and the shell.
+// interrupt sends INT to all processes of the command and the shell, as ^C does.
 func (s *shellCommand) interrupt() {
 	sent := map[executed]bool{}
 	s.interruptNew(sent)
@@ -113,21 +113,23 @@ func (s *shellCommand) interrupt() {
 	})
 }
 
-// executed is a process at one program: it may drop what was sent to it before.
+// executed identifies a process and its program: after an exec it may have dropped a
+// signal.
 type executed struct {
 	pid      int
 	start    uint64
 	dev, ino uint64
 }
 
-// executedBy says what a process is at. One that cannot be seen is as good as the same.
+// executedBy returns the identity of a process. A program that cannot be seen counts as
+// the same.
 func executedBy(sys Sys, p proc) executed {
 	var st unix.Stat_t
 	_ = sys.StatAt(unix.AT_FDCWD, procPath(p.pid, "exe"), &st)
 	return executed{p.pid, p.start, st.Dev, st.Ino}
 }
 
-// interruptNew interrupts those of the command's processes that were not before, and
+// interruptNew interrupts the command's processes that were not interrupted before. It
 // reports whether there was one.
 func (s *shellCommand) interruptNew(sent map[executed]bool) (some bool) {
 	s.scanMu.Lock()
@@ -147,15 +149,16 @@ func (s *shellCommand) interruptNew(sent map[executed]bool) (some bool) {
 	return len(procs) > 0
 }
 
-// pokeOnPipes pokes a shell that no terminal interrupts with its command.
+// pokeOnPipes pokes a shell without a terminal, which would interrupt it with its
+// command.
 func (s *shellCommand) pokeOnPipes() {
 	if s.part == nil {
 		s.poke()
 	}
 }
 
-// poke interrupts the shell, if it is at this command still, and wakes it: it may have
-// been stopped.
+// poke interrupts the shell if it still runs this command, and continues it if it was
+// stopped.
 func (s *shellCommand) poke() {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
@@ -172,7 +175,7 @@ func (s *shellCommand) isOver() bool {
 	return s.shellDone
 }
 
-// signal sends one signal to what the command runs.
+// signal sends one signal to the command's processes.
 func (s *shellCommand) signal(sig syscall.Signal) messages.ProcessFact {
 	if sig == unix.SIGINT {
 		s.job.acts()

@@ -14,19 +14,19 @@ import (
 	"troupe/messages"
 )
 
-// The file and the FIFOs of a live shell, and what stands for its directory.
+// Names of a live shell's files, and placeholders in their text.
 const (
 	textName  = "text"
 	ctlName   = "ctl"
 	stName    = "st"
-	dirMark   = "@DIR@"
-	ttyMark   = "@TTY@"         // and for the path of its terminal
-	keptStart = "kept"          // of the names of the files that the next shell takes over
-	shellDir  = "troupe-shell-" // and the shell's ID, of the name of its directory
+	dirMark   = "@DIR@"         // path of the directory
+	ttyMark   = "@TTY@"         // path of the terminal
+	keptStart = "kept"          // prefix of files that the next shell takes over
+	shellDir  = "troupe-shell-" // prefix of the directory; the shell's ID follows
 )
 
-// makeShellDir makes the directory of a live shell and what is in it. A second try of the
-// fork finds it done.
+// makeShellDir makes the directory of a live shell and its files. A retried fork finds
+// it made.
 func (j *job) makeShellDir(spec *backends.Spec) *startError {
 	j.mu.Lock()
 	sh := j.shell
@@ -62,8 +62,8 @@ func (j *job) makeShellDir(spec *backends.Spec) *startError {
 	return nil
 }
 
-// openShellTerminal gives a live shell its terminal, and writes the files that speak of it. A second
-// try of the fork has another.
+// openShellTerminal assigns the terminal to a live shell, and writes the files that
+// name it. A retried fork has another terminal.
 func (j *job) openShellTerminal(spec *backends.Spec, io *stdio) *startError {
 	if spec.Live == nil || io.term == nil {
 		return nil
@@ -78,7 +78,7 @@ func (j *job) openShellTerminal(spec *backends.Spec, io *stdio) *startError {
 	place := strings.NewReplacer(dirMark, sh.dir, ttyMark, tty)
 	for name, text := range spec.Live.Files {
 		if path := filepath.Join(sh.dir, name); strings.Contains(text, ttyMark) {
-			_ = io.sys.Unlink(path) // ENOENT: it is the first try
+			_ = io.sys.Unlink(path) // ENOENT: first attempt
 			if err := sh.writeFile(path, place.Replace(text)); err != nil {
 				return resourceMissing("side channel for the shell", err)
 			}
@@ -90,7 +90,7 @@ func (j *job) openShellTerminal(spec *backends.Spec, io *stdio) *startError {
 	return nil
 }
 
-// write writes the files, but for those that speak of the terminal.
+// write writes the files, except those that name the terminal.
 func (sh *liveShell) write(l *backends.LiveShell) error {
 	for name, text := range l.Files {
 		if strings.Contains(text, ttyMark) {
@@ -103,7 +103,7 @@ func (sh *liveShell) write(l *backends.LiveShell) error {
 	return nil
 }
 
-// writeFile makes a file that only this user can read.
+// writeFile writes a file that only this user can read.
 func (sh *liveShell) writeFile(path, text string) error {
 	sys := sh.job.engine.opt.Sys
 	fd, err := sys.Create(path)
@@ -141,7 +141,7 @@ func (sh *liveShell) open() error {
 	})
 }
 
-// takeExports takes over what a shell that has ended kept.
+// takeExports takes over the exports that an ended shell saved.
 func (sh *liveShell) takeExports(from messages.UID) {
 	was := sh.job.engine.lifeOf(from)
 	if was == nil || was == sh || !was.hasEnded() {
@@ -150,19 +150,19 @@ func (sh *liveShell) takeExports(from messages.UID) {
 	files, _ := os.ReadDir(was.dir)
 	for _, file := range files {
 		if name := file.Name(); strings.HasPrefix(name, keptStart) {
-			_ = sh.job.engine.opt.Sys.Rename(filepath.Join(was.dir, name), filepath.Join(sh.dir, name)) // it lacks it then
+			_ = sh.job.engine.opt.Sys.Rename(filepath.Join(was.dir, name), filepath.Join(sh.dir, name)) // on an error it starts without
 		}
 	}
 }
 
-// hasEnded reports whether the shell has ended, or never began.
+// hasEnded reports whether the shell has ended or never started.
 func (sh *liveShell) hasEnded() bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	return sh.dirMade && sh.exited
 }
 
-// remove removes the directory: nobody needs it any more.
+// remove removes the directory.
 func (sh *liveShell) remove() {
 	sh.shut()
 	if sh.dirMade {
@@ -170,7 +170,7 @@ func (sh *liveShell) remove() {
 	}
 }
 
-// shutdown is the end of the engine.
+// shutdown removes the directory at the end of the engine.
 func (sh *liveShell) shutdown() {
 	sh.stopTimer()
 	sh.remove()

@@ -2,8 +2,8 @@ package engine
 
 import "sync/atomic"
 
-// signal is a channel with room for one that is made when it is used: most streams are
-// never paused, and nobody waits for their end. The zero signal is ready.
+// signal is a channel of capacity 1 that is made on first use: most streams are never
+// paused, and no goroutine waits for their end. The zero value is ready.
 type signal struct{ made atomic.Pointer[chan struct{}] }
 
 func (s *signal) channel() chan struct{} {

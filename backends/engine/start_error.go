@@ -10,30 +10,30 @@ import (
 	"troupe/messages"
 )
 
-// startError is why a job has no process.
+// startError says why a job has no process.
 type startError struct {
 	err   messages.Error
 	shell int
-	again bool // it may work in a moment
+	again bool // a retry may succeed soon
 }
 
-// The exit statuses of a shell that could not execute a program.
+// A shell's exit statuses for a program that it could not execute.
 const (
 	shellNotFound      = 127
 	shellNotExecutable = 126
 )
 
-// refused is a job that was not even tried.
+// refused reports a job whose start was not attempted.
 func refused(code messages.Code, reason, message string) *startError {
 	return &startError{err: messages.Error{Code: code, Reason: reason, Message: message}, shell: shellNotExecutable}
 }
 
-// stoppedEarly is a job that was stopped before its fork: nothing of it ran.
+// stoppedEarly reports a job stopped before its fork: nothing of it ran.
 func stoppedEarly() *startError {
 	return refused(messages.Refused, "stopped", "the job was stopped before its process was started")
 }
 
-// errno finds the system's error number in err; 0 if there is none.
+// errno returns the system error number in err; 0: none.
 func errno(err error) syscall.Errno {
 	var n syscall.Errno
 	if errors.As(err, &n) {
@@ -42,7 +42,7 @@ func errno(err error) syscall.Errno {
 	return 0
 }
 
-// name is the errno's name, such as ENOENT; "" for none.
+// name returns the name of an errno, such as ENOENT; "": none.
 func name(n syscall.Errno) string {
 	if n == 0 {
 		return ""
@@ -53,8 +53,8 @@ func name(n syscall.Errno) string {
 	return fmt.Sprintf("errno_%d", int(n))
 }
 
-// resourceMissing is a failure for want of something, before the program was touched:
-// what says what was wanted.
+// resourceMissing reports that a resource, what, was missing before the program was
+// executed.
 func resourceMissing(what string, err error) *startError {
 	n := errno(err)
 	f := &startError{
@@ -71,10 +71,10 @@ func resourceMissing(what string, err error) *startError {
 	return f
 }
 
-// exhaust marks a failure that is the machine's and not the job's.
+// exhaust marks a failure for want of a machine's resource.
 func exhaust(f *startError, n syscall.Errno) {
 	switch n {
-	case unix.EMFILE, unix.ENFILE, unix.EBADF: // the last: a child moves what it is given above its limit
+	case unix.EMFILE, unix.ENFILE, unix.EBADF: // EBADF: a child moves its descriptors above its limit
 		f.err.Code = messages.ResourceExhausted
 		f.err.Hint = "end some jobs, or raise the limit of open files (ulimit -n)"
 	case unix.ENOMEM, unix.ENOSPC, unix.ENOBUFS:
@@ -86,7 +86,7 @@ func exhaust(f *startError, n syscall.Errno) {
 	}
 }
 
-// unexecuted is a program that could not be executed.
+// unexecuted reports a program that could not be executed.
 func unexecuted(program string, err error) *startError {
 	n := errno(err)
 	f := &startError{
@@ -104,7 +104,7 @@ func unexecuted(program string, err error) *startError {
 	case unix.EACCES:
 		f.err.Hint = "it must be a file with permission to execute it, in directories that may be entered"
 	case unix.ENOEXEC:
-		f.err.Hint = "it is no program of this machine: begin a script with #! and its interpreter"
+		f.err.Hint = "it is not a program for this machine; start a script with #! and its interpreter"
 	case unix.E2BIG:
 		f.err.Hint = "its arguments and environment are too large: pass them in a file"
 	default:
@@ -113,7 +113,7 @@ func unexecuted(program string, err error) *startError {
 	return f
 }
 
-// noDirectory is a working directory that cannot be entered.
+// noDirectory reports a working directory that cannot be entered.
 func noDirectory(dir string, err error) *startError {
 	n := errno(err)
 	f := refused(messages.CwdNotFound, name(n), fmt.Sprintf("the working directory %s cannot be entered: %v", dir, err))

@@ -8,21 +8,20 @@ import (
 	"troupe/messages"
 )
 
-// startQueue is the queue in front of the forks: in order, a few at a time. A fork and exec
-// takes 0.7 ms, which is too long for an actor. More forks at once than there are CPUs only
-// wait for each other.
+// startQueue queues forks and runs a few at a time, in order. A fork and exec takes 0.7
+// ms, too long for an actor. More concurrent forks than CPUs only wait for each other.
 type startQueue struct {
 	e *Local
 
 	mu     sync.Mutex
 	wake   *sync.Cond
 	queue  []*job
-	idle   int // workers that wait
+	idle   int // waiting workers
 	alive  int
 	closed bool
 }
 
-// maxQueued bounds the queue. Admission refuses jobs long before it is full.
+// maxQueued bounds the queue. Admission refuses jobs long before.
 const maxQueued = 1 << 15
 
 func (s *startQueue) push(j *job) {
@@ -48,8 +47,8 @@ func (s *startQueue) push(j *job) {
 	}
 }
 
-// call sees to it that a worker comes: one that waits was called by the job before,
-// perhaps, and has not come yet. Called with mu.
+// call starts or wakes a worker. Idle workers may already be called for earlier jobs.
+// The caller holds mu.
 func (s *startQueue) call() {
 	if s.idle < len(s.queue) && s.alive < s.e.opt.Spawners {
 		s.alive++
@@ -74,7 +73,7 @@ func launchSafely(j *job) {
 	j.launch()
 }
 
-// next waits for a job; nil is the end.
+// next waits for a job; nil: the queue is closed.
 func (s *startQueue) next() *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,7 @@ func (s *startQueue) next() *job {
 	return j
 }
 
-// close lets the workers end when the queue is empty.
+// close lets the workers end after the queue is empty.
 func (s *startQueue) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +102,7 @@ func (s *startQueue) close() {
 	}
 }
 
-// The tries of a fork that fails with EAGAIN: a limit of processes may be free again soon,
-// and a job must not retry for ever.
+// Attempts of a fork that fails with EAGAIN: the limit of processes may be free again soon.
 const (
 	maxForks   = 3
 	forkPause  = 10 * time.Millisecond
@@ -143,7 +141,7 @@ func (j *job) launch() {
 	}
 }
 
-// claim takes a job out of its waiting, if nobody has stopped it.
+// claim takes a queued job for its fork, unless it was stopped.
 func (j *job) claim() (spec *backends.Spec, try int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -155,7 +153,7 @@ func (j *job) claim() (spec *backends.Spec, try int) {
 	return j.spec, int(j.forks)
 }
 
-// release puts a job back into its waiting, unless it was stopped meanwhile.
+// release queues a job again, unless it was stopped meanwhile.
 func (j *job) release() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -166,7 +164,7 @@ func (j *job) release() bool {
 	return true
 }
 
-// retry pushes the job again, unless it is stopped before.
+// retry pushes the job again after pause, unless it is stopped before.
 func (j *job) retry(pause time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -175,7 +173,7 @@ func (j *job) retry(pause time.Duration) {
 	}
 }
 
-// child is what a fork has made.
+// child is the result of a fork.
 type child struct {
 	pid     int
 	start   uint64
@@ -188,9 +186,9 @@ type child struct {
 	flags   []messages.Flag
 }
 
-// born makes the process the job's. The host calls it before it can learn of
-// the exit, so that the start is said first (F45).
-func (j *job) born(c child) {
+// forked assigns the process to the job. The platform calls it before the exit can be
+// seen, so that the start is reported first (F45).
+func (j *job) forked(c child) {
 	now := time.Now()
 	j.proc.mu.Lock()
 	j.proc.pid, j.proc.start, j.proc.pidfd = c.pid, c.start, int32(c.pidfd)
@@ -213,7 +211,7 @@ func (j *job) born(c child) {
 	j.enqueue(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 
-// begun does what waited for the start. The process may be over by now.
+// begun starts what waited for the process, which may have exited by now.
 func (j *job) begun(streams []*stream) {
 	for _, s := range streams {
 		s.begin()
@@ -231,7 +229,7 @@ func (j *job) begun(streams []*stream) {
 	j.tellHelping()
 }
 
-// failed is the end of a job of which no process exists.
+// failed ends a job that has no process.
 func (j *job) failed(f *startError) {
 	j.mu.Lock()
 	if j.pause != nil {

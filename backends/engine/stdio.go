@@ -8,19 +8,19 @@ import (
 	"troupe/spill"
 )
 
-// stdio is what a job finds on its descriptors 0, 1 and 2, and our ends of it.
+// stdio holds a job's descriptors 0, 1 and 2, and this process's ends of them.
 type stdio struct {
 	sys     Sys
 	files   [3]uintptr
-	theirs  []int // closed after the fork, whatever came of it
+	theirs  []int // the job's ends; closed after the fork
 	stdin   *pipeEnd
 	term    *terminal
 	streams []*stream
 	flags   []messages.Flag
 }
 
-// connect makes the pipes, or the terminal, and the logs of a job. What it has made
-// it gives back even if it fails.
+// connect makes the pipes or the terminal, and the logs, of a job. After a failure io
+// holds what was made.
 func (j *job) connect(spec *backends.Spec, null int) (io *stdio, fail *startError) {
 	io = &stdio{sys: j.engine.opt.Sys, files: [3]uintptr{uintptr(null), uintptr(null), uintptr(null)}}
 	if spec.Stdio.Terminal != (messages.Terminal{}) {
@@ -44,7 +44,7 @@ func (j *job) connect(spec *backends.Spec, null int) (io *stdio, fail *startErro
 	return io, io.output(j, spec, messages.Merged, 1, 2)
 }
 
-// input makes the pipe of the standard input. Our end never waits.
+// input makes the pipe of the standard input; this process's end is non-blocking.
 func (io *stdio) input() error {
 	r, w, err := io.sys.Pipe()
 	if err != nil {
@@ -77,7 +77,7 @@ func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds 
 	return io.log(j, spec, which, r)
 }
 
-// log makes the log of one stream, which is read from end.
+// log makes the log of one stream that is read from end.
 func (io *stdio) log(j *job, spec *backends.Spec, which messages.Stream, end int) *startError {
 	log, err := j.engine.opt.Store.Create(string(j.id), uint8(which), spec.Log)
 	if err != nil {
@@ -90,7 +90,7 @@ func (io *stdio) log(j *job, spec *backends.Spec, which messages.Stream, end int
 	return nil
 }
 
-// isDurable reports whether logs are to be synced.
+// isDurable reports whether the logs are synced.
 func isDurable(spec *backends.Spec) bool {
 	return spec.Log.Durability != "" && spec.Log.Durability != spill.Memory
 }
@@ -103,8 +103,8 @@ func (io *stdio) release() {
 	io.theirs = nil
 }
 
-// undo takes back what was made for a job that has no process. Its logs stay,
-// empty, unless the start is tried again.
+// undo closes what was made for a job without a process. The empty logs stay, unless
+// the start is retried.
 func (io *stdio) undo(j *job, again bool) {
 	io.release()
 	io.stdin.close()

@@ -62,7 +62,7 @@ func TestFaultAStatusIsTakenByTheHost(t *testing.T) {
 				if x.Status.Code != 255 || !slices.Contains(x.Flags, messages.FlagKeeperFault) {
 					t.Errorf("%+v", x)
 				}
-				if err := within(t, faults); !strings.Contains(err.Error(), "taken by somebody else") {
+				if err := within(t, faults); !strings.Contains(err.Error(), "another waiter took the exit status") {
 					t.Error(err)
 				}
 			})

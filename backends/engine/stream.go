@@ -15,54 +15,54 @@ import (
 )
 
 // stream is one output of a job: a pipe, or the master of a terminal, and its log.
-// While it is quiet a goroutine that serves all such streams waits for the pipe; as soon as it is
-// not, one of its own does (pump). At the exit another helps to empty it.
+// Quiet streams share one goroutine; a busy stream has its own (pump). At the exit
+// another goroutine helps to drain it.
 type stream struct {
 	job      *job
 	which    messages.Stream
-	terminal bool // its end may be none: see mayReturn
-	durable  bool // its log is synced, which takes long
-	large    bool // the pipe was made large; guarded by mu
+	terminal bool // an end may not be final: see mayReturn
+	durable  bool // the log is synced, which takes long
+	large    bool // the pipe was enlarged; guarded by mu
 
 	sealed     atomic.Bool
-	pumpFailed atomic.Bool // nobody waits for the pipe any more, and it did not end
-	ended      signal      // closed when it is sealed
+	pumpFailed atomic.Bool // no goroutine waits for the pipe, which has not ended
+	ended      signal      // closed when the log is sealed
 	blocked    atomic.Pointer[messages.LogBlocked]
 
-	end    readEnd // closed by who waits for the pipe, but at the end of the engine, and of a terminal
+	end    readEnd // closed by the goroutine that waits for it, except at the engine's end or on a terminal
 	tag    uint64  // among the quiet streams; guarded by the pollset
-	events int     // since then; the common goroutine's
+	events int     // in the shared goroutine since the time below
 	since  time.Time
-	wake   signal // the reason of a pause is gone
+	wake   signal // a pause has ended
 
-	reader  *stream                // who reads for it: it is of a command in a live shell on a terminal; nil: it has its own end
-	current atomic.Pointer[stream] // of the command whose output comes now; set with mu
-	seen    *stream                // the part at the last event; the common goroutine's
-	moves   chan struct{}          // a part got something; capacity 1
+	reader  *stream                // the shell's stream that reads for a command on a terminal; nil: the stream has its own end
+	current atomic.Pointer[stream] // the command's stream that gets output now; set with mu
+	seen    *stream                // current at the last event, in the shared goroutine
+	moves   chan struct{}          // a command's stream got output; capacity 1
 
-	mu    sync.Mutex // one mover at a time
+	mu    sync.Mutex // held by one copier at a time
 	log   spill.Writer
-	total int64 // bytes moved
-	full  int   // times the pipe was found full
+	total int64 // bytes copied
+	full  int   // times the pipe was full
 }
 
-// verdict is why a move ended.
+// verdict says why a copy ended.
 type verdict uint8
 
 const (
 	more    verdict = iota // there may be more
-	empty                  // nothing is in the pipe
+	empty                  // the pipe is empty
 	held                   // capture is paused by a control
 	capped                 // the log takes no more, by its policy
-	blocked                // the store has no room now
-	ended                  // the last writer is gone; the log is sealed
+	blocked                // the store is full now
+	ended                  // the last writer has closed the pipe; the log is sealed
 )
 
 const (
 	// moveLimit is how much one splice may take: a large pipe at most.
 	moveLimit = largePipe
-	// A job that fills its pipe again and again gets a large one: the default
-	// costs throughput, and 10,000 silent jobs must cost nothing.
+	// A job that fills its pipe chattyFrom times gets a large one. The default costs
+	// throughput, but keeps 10,000 quiet jobs cheap.
 	largePipe    = 1 << 20
 	smallPipe    = 64 << 10
 	chattyFrom   = 4
@@ -79,11 +79,11 @@ func newStream(j *job, which messages.Stream, end int, log spill.Writer) *stream
 	}
 }
 
-// handOver gives the stream a goroutine of its own, for good.
+// handOver gives the stream its own goroutine, for good.
 func (s *stream) handOver() { s.job.engine.run(s.job, s.pump) }
 
-// pump moves output into the log until the last writer is gone, then closes
-// the pipe and seals the log.
+// pump copies output into the log until the last writer is gone. Then it closes the
+// pipe and seals the log.
 func (s *stream) pump() {
 	s.carefully(func() {
 		calmed := false
@@ -94,9 +94,8 @@ func (s *stream) pump() {
 	})
 }
 
-// carefully does what may panic. The pipe stays open then: the job waits, and
-// the drain reads it. But the pipe of a job that is over, or that the engine has
-// let go of, is nobody else's to close.
+// carefully calls do, which may panic. The pipe stays open then, and the drain reads
+// it. If the job has ended or was dismissed, carefully closes the pipe.
 func (s *stream) carefully(do func()) {
 	done := false
 	defer func() {
@@ -120,7 +119,7 @@ func (s *stream) finish() {
 	s.job.update(func() {})
 }
 
-// dismiss has the log sealed, whoever may write still.
+// dismiss seals the log, even if it has writers.
 func (s *stream) dismiss() {
 	s.end.close() // its pump seals the log, if there is one
 	if s.detachShared() || s.pumpFailed.Load() {
@@ -128,8 +127,8 @@ func (s *stream) dismiss() {
 	}
 }
 
-// pumpAll reports whether the stream is with the quiet ones again: it was another command
-// that was not.
+// pumpAll copies until the end. It returns true if the stream has become quiet again:
+// another command was the busy one.
 func (s *stream) pumpAll(conn syscall.RawConn) (calmed bool) {
 	pause := retryFirst
 	var last verdict
@@ -157,10 +156,9 @@ func (s *stream) pumpAll(conn syscall.RawConn) (calmed bool) {
 	}
 }
 
-// pumpUnwatched goes on where the netpoller does not: with a pipe that the kernel
-// would not watch (fs.epoll.max_user_watches), of which no event is to be had. It
-// looks, ever more seldom, until the pipe can be watched with the quiet ones, of
-// which it reports false, or has ended.
+// pumpUnwatched copies by polling where the kernel cannot watch the pipe
+// (fs.epoll.max_user_watches). It returns false when the pipe can be watched with the
+// quiet ones, true at the end.
 func (s *stream) pumpUnwatched() (done bool) {
 	pause, seen := retryFirst, s.moved()
 	for !s.sealed.Load() {
@@ -184,7 +182,7 @@ func (s *stream) pumpUnwatched() (done bool) {
 	return true
 }
 
-// moveAll moves what is there.
+// moveAll copies what is there.
 func (s *stream) moveAll(fd int) verdict {
 	for {
 		if s.held() && !s.sealed.Load() {
@@ -196,7 +194,7 @@ func (s *stream) moveAll(fd int) verdict {
 	}
 }
 
-// move is one splice and what follows from it.
+// move copies once and delivers the facts.
 func (s *stream) move(fd int, limit int64) verdict {
 	v, grown := s.turn(fd, limit)
 	grown.tell()
@@ -209,7 +207,7 @@ func (s *stream) turn(fd int, limit int64) (v verdict, grown *stream) {
 	return s.splice(fd, limit)
 }
 
-// splice is move with mu held; somebody is to be told of what has grown.
+// splice copies once. The caller holds mu, and delivers the facts of grown.
 func (s *stream) splice(fd int, limit int64) (v verdict, grown *stream) {
 	if s.sealed.Load() {
 		return ended, nil
@@ -220,7 +218,7 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grown *stream) {
 	}
 	n, err := to.log.Splice(fd, limit)
 	if errors.Is(err, io.EOF) && s.terminal && !s.mayReturn() {
-		n, err = to.log.Splice(fd, limit) // see hangup.go
+		n, err = to.log.Splice(fd, limit) // see terminal_drain.go
 	}
 	if n > 0 {
 		s.total += n
@@ -240,7 +238,7 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grown *stream) {
 		s.seal()
 		return ended, grown
 	case errors.Is(err, spill.ErrPaused):
-		to.refused(err) // the job waits for room that never comes: that has to be known
+		to.refused(err) // the job waits for room that never comes: report it
 		return capped, to
 	case errors.Is(err, spill.ErrQuota):
 		to.job.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, to.job.postFork.grace)
@@ -249,7 +247,7 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grown *stream) {
 	return to.refused(err), to
 }
 
-// seal ends the log. Called with mu.
+// seal ends the log. The caller holds mu.
 func (s *stream) seal() {
 	if s.sealed.Load() {
 		return
@@ -264,7 +262,7 @@ func (s *stream) seal() {
 	s.resume() // a pump that pauses has to close the pipe
 }
 
-// tellFlags says what befell the file of the log, from outside. Called with mu.
+// tellFlags reports changes of the log's file by other processes. The caller holds mu.
 func (s *stream) tellFlags() {
 	flags := s.log.State().Flags
 	for _, f := range []struct {
@@ -287,7 +285,7 @@ func (s *stream) sealOnce() {
 	s.seal()
 }
 
-// refused tells once that the store takes nothing now. Called with mu.
+// refused reports, once, that the store takes nothing now. The caller holds mu.
 func (s *stream) refused(err error) verdict {
 	if s.blocked.Load() == nil {
 		b := messages.LogBlocked{Stream: s.which, Blocked: true, Message: err.Error()}
@@ -300,7 +298,7 @@ func (s *stream) refused(err error) verdict {
 	return blocked
 }
 
-// unblock tells that the store takes bytes again. Called with mu.
+// unblock reports that the store takes bytes again. The caller holds mu.
 func (s *stream) unblock() bool {
 	if s.blocked.Load() == nil {
 		return false
@@ -310,7 +308,7 @@ func (s *stream) unblock() bool {
 	return true
 }
 
-// blockedFact is how the stream stands.
+// blockedFact returns whether the log is blocked, as a fact.
 func (s *stream) blockedFact() messages.LogBlocked {
 	if b := s.blocked.Load(); b != nil {
 		return *b
@@ -318,8 +316,8 @@ func (s *stream) blockedFact() messages.LogBlocked {
 	return messages.LogBlocked{Stream: s.which}
 }
 
-// widen makes the pipe of a chatty job large; a user who may have no more such
-// pipes keeps the small one. Called with mu.
+// widen enlarges the pipe of a busy job. A user over the limit of such pipes keeps the
+// small one. The caller holds mu.
 func (s *stream) widen(fd int, n int64) {
 	if s.large || n < smallPipe/2 {
 		return
@@ -330,14 +328,14 @@ func (s *stream) widen(fd int, n int64) {
 	}
 }
 
-// moved is how much has been moved.
+// moved returns the number of bytes copied.
 func (s *stream) moved() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total
 }
 
-// resume wakes a pump that pauses.
+// resume wakes a paused pump.
 func (s *stream) resume() {
 	if s.reader != nil {
 		s = s.reader
@@ -348,7 +346,7 @@ func (s *stream) resume() {
 	}
 }
 
-// sleep waits until the pump is woken, the time has come or the engine ends.
+// sleep waits until the pump is woken, due fires or the engine ends.
 func (s *stream) sleep(due <-chan time.Time) {
 	select {
 	case <-s.wake.channel():

@@ -5,12 +5,13 @@ import (
 	"troupe/spill"
 )
 
-// A terminal has one output, whoever writes to it. What comes from that of a live shell
-// while a command runs there is the command's, its part of the stream, as far as the
-// fence that the shell writes behind it. All else is the shell's own.
+// A terminal has one output for all its writers. Output of a live shell's terminal during a
+// command belongs to the command, up to the fence that the shell writes after it. All else is
+// the shell's own.
 
-// newPart is the stream of a command whose output s reads, with the fence that ends it.
-func newPart(j *job, s *stream, log spill.Writer, nonce string) *stream {
+// newFencedStream returns the stream of a command whose output s reads up to the fence
+// nonce.
+func newFencedStream(j *job, s *stream, log spill.Writer, nonce string) *stream {
 	p := newStream(j, messages.Merged, -1, log)
 	p.end.shut = true
 	p.reader, p.moves = s, make(chan struct{}, 1)
@@ -20,7 +21,7 @@ func newPart(j *job, s *stream, log spill.Writer, nonce string) *stream {
 	return p
 }
 
-// owner is whose log takes what comes. Called with mu.
+// owner returns the stream whose log gets the output. The caller holds mu.
 func (s *stream) owner() *stream {
 	if p := s.current.Load(); p != nil {
 		return p
@@ -34,14 +35,14 @@ func (s *stream) held() bool {
 	return s.job.held() || p != nil && p.job.held()
 }
 
-// tell tells what was said of the stream; nil: nothing.
+// tell delivers the facts of the stream; nil: none.
 func (s *stream) tell() {
 	if s != nil {
 		s.job.tell()
 	}
 }
 
-// grew counts what was moved into the log, and reports whether somebody is to be told.
+// grew counts bytes copied into the log, and reports whether facts must be delivered.
 func (s *stream) grew(n int64) bool {
 	if s.reader == nil {
 		return s.job.credits.grow(s.which, n)
@@ -54,10 +55,11 @@ func (s *stream) grew(n int64) bool {
 	return s.shown()
 }
 
-// shown counts what may be seen of a part, and reports as grew does: its fence may not.
+// shown updates the readable size of a command's log, without its fence, and reports as
+// grew does.
 func (s *stream) shown() bool { return s.job.credits.reach(s.which, s.log.State().Size) }
 
-// stuck reports whether the shell's own log has no room for what is its own.
+// stuck reports whether the shell's own log is full.
 func (s *stream) stuck() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,9 +67,9 @@ func (s *stream) stuck() bool {
 	return s.blocked.Load() != nil || is && log.Held() > 0
 }
 
-// beginSection moves what the terminal holds into the shell's own log, since it is no command's,
-// and has what comes from now on be one's. No more is moved than a terminal holds:
-// somebody may go on writing.
+// beginSection copies the terminal's earlier output into the shell's own log; later
+// output belongs to p. It copies no more than a terminal holds, since writers may
+// continue.
 func (s *stream) beginSection(p *stream) {
 	s.mu.Lock()
 	target := s.total + hangupHeld
@@ -84,15 +86,15 @@ func (s *stream) beginSection(p *stream) {
 	grown.tell()
 }
 
-// cut ends the part at its fence. It reports false if that is not there, or the store has
-// no room for what is behind it.
+// cut ends the command's log at its fence. It returns false if the fence is missing, or
+// the store has no room for the output after it.
 func (s *stream) cut() (done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cutPart()
 }
 
-// cutPart is called with mu.
+// cutPart does the work of cut for a caller that holds mu.
 func (s *stream) cutPart() (done bool, err error) {
 	p := s.current.Load()
 	if p == nil {
@@ -118,8 +120,8 @@ func (s *stream) cutPart() (done bool, err error) {
 	return true, nil
 }
 
-// endPart ends the part at its fence, or where it is. It reports whether the fence was
-// there. Called with mu.
+// endPart ends the command's log at its fence, or where it is, and reports which. The
+// caller holds mu.
 func (s *stream) endPart() (fenced bool) {
 	p := s.current.Load()
 	if p == nil {
@@ -132,7 +134,8 @@ func (s *stream) endPart() (fenced bool) {
 	return false
 }
 
-// endSection ends a part at its fence, or where it is, whether or not it was begun.
+// endSection ends a command's log at its fence or where it is, even if it was not
+// begun.
 func (s *stream) endSection(p *stream) (fenced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +148,8 @@ func (s *stream) endSection(p *stream) (fenced bool) {
 	return fenced
 }
 
-// endLend seals the part, and has what comes be the shell's own again. Called with mu.
+// endLend seals the command's log; later output is the shell's own. The caller holds
+// mu.
 func (s *stream) endLend(p *stream) {
 	s.current.Store(nil)
 	p.unblock()

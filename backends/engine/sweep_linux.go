@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweep ends what engines have left that are dead: their jobs are lost, and
-// nothing of a lost job may go on. An engine of another pid namespace is
-// let alone: whether it lives cannot be seen from here.
+// sweep kills the jobs of dead engines: they are lost, and must not run on. It skips
+// engines of another pid namespace, whose state is not visible here.
 func (c *cgroups) sweep() {
 	if c.platform.probed.NoProcesses != "" {
 		return
@@ -30,7 +29,7 @@ func (c *cgroups) sweep() {
 	}
 }
 
-// ownerOf reads the name of a base directory; pid 0 is not one.
+// ownerOf parses the name of a base directory; pid 0: it is another name.
 func ownerOf(name string) (pid int, start uint64, space string) {
 	rest, ok := strings.CutPrefix(name, "troupe-")
 	i := strings.LastIndexByte(rest, '-')
@@ -51,8 +50,7 @@ func ownerOf(name string) (pid int, start uint64, space string) {
 	return pid, start, f[2]
 }
 
-// clear kills what is in a dead engine's cgroups and removes them, as soon as
-// they are empty.
+// clear kills the processes in a dead engine's cgroups, and removes these when empty.
 func (c *cgroups) clear(name string) {
 	sys := c.platform.sys
 	if fd, err := sys.OpenAt(c.parent, name+"/cgroup.kill", unix.O_WRONLY); err == nil {

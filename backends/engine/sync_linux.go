@@ -7,20 +7,18 @@ import (
 	"troupe/messages"
 )
 
-// An interrupt that was sent for one command may come when that is over: a bash writes a
-// new line then, and reports once more. On a terminal that would be output of the next
-// command. So behind whatever may have sent one the shell is asked first to say that it
-// has come.
+// An interrupt sent for one command may arrive after its end. bash then writes a newline and
+// reports once more; on a terminal that would be output of the next command. So after a
+// possible interrupt the shell must first confirm that it has arrived.
 
-// syncLine asks for that: a nonce that no command has, and the letter.
+// syncLine requests the confirmation: a nonce that no command has, and the letter.
 var syncLine = strings.Repeat("0", 16) + "y"
 
-// sync asks the shell. One that is ready answers within a tenth of a millisecond; it is
-// ended when it does not in the time in which one that starts has to be ready. Called with
-// mu.
+// sync requests the confirmation. A ready shell answers within 0.1 ms; one that does
+// not within readyTimeout is stopped. The caller holds mu.
 func (sh *liveShell) sync() {
 	sh.interruptPending, sh.syncing, sh.syncs = false, true, 0
-	if t := sh.term; t != nil { // a key that nobody has looked at yet
+	if t := sh.term; t != nil { // drop keys that were not read
 		t.end.use(func(master int) { _ = t.end.sys.FlushInput(master) })
 	}
 	_ = sh.writeControl(syncLine)
@@ -29,13 +27,13 @@ func (sh *liveShell) sync() {
 		late := sh.syncing && !sh.exited
 		sh.mu.Unlock()
 		if late {
-			sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell did not go on behind an interrupt within " + sh.readyTimeout.String()}, 0)
+			sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell did not continue after an interrupt within " + sh.readyTimeout.String()}, 0)
 		}
 	}))
 }
 
-// synced takes what a shell reports that was asked: no command runs, and what it says of
-// the last one it has said before. Called with mu.
+// synced handles a report of a shell that was asked to confirm. No command runs, and
+// the last one is already reported. The caller holds mu.
 func (sh *liveShell) synced(r report) func() {
 	switch r.about {
 	case reportSync:
@@ -50,5 +48,6 @@ func (sh *liveShell) synced(r report) func() {
 	return nil
 }
 
-// noteInterrupt notes that an interrupt may be on its way to the shell. Called with mu.
+// noteInterrupt records that an interrupt may still reach the shell. The caller holds
+// mu.
 func (sh *liveShell) noteInterrupt() { sh.interruptPending = sh.canSync }

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sys is the system calls beneath Local, one method each, so that a test can
-// make the Nth of them fail. A method does its one call,
-// again when a signal interrupted it, and nothing else. Splice belongs to the
-// store.
+// Sys is the system calls of Local, one method each, so that a test can make any of
+// them fail. A method makes its one call, repeats it after EINTR, and does nothing
+// else. Splice belongs to the store.
 type Sys interface {
 	Pipe() (r, w int, err error) // close-on-exec
 	Fork(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
@@ -22,17 +21,17 @@ type Sys interface {
 	PidfdOpen(pid int) (int, error)
 	PidfdSignal(pidfd int, sig syscall.Signal, flags int) error
 	PidfdInfo(pidfd int, info *unix.PidfdInfo) error
-	PidfdReaped(pidfd int, within time.Duration) error // waits until somebody has
+	PidfdReaped(pidfd int, within time.Duration) error // waits until it is reaped
 
 	OpenAt(dir int, path string, flags int) (int, error) // close-on-exec
-	Create(path string) (int, error)                     // a file (0600) that was not there, to be written; close-on-exec
+	Create(path string) (int, error)                     // a new file (0600), for writing; close-on-exec
 	Mkfifo(path string) error                            // 0600
 	Rename(from, to string) error
 	MkdirAt(dir int, path string) error
 	RmdirAt(dir int, path string) error
 	Unlink(path string) error
 	StatAt(dir int, path string, st *unix.Stat_t) error
-	AccessAt(dir int, path string) error // may it be executed or entered?
+	AccessAt(dir int, path string) error // checks permission to execute or enter
 	ReadDir(fd int, buf []byte) (int, error)
 	Read(fd int, p []byte) (int, error)
 	Pread(fd int, p []byte) (int, error) // from the beginning
@@ -40,10 +39,10 @@ type Sys interface {
 	Pwrite(fd int, p []byte) (int, error) // at the beginning
 	Truncate(fd int, size int64) error
 	Close(fd int) error
-	SetNonblock(fd int) error // of one that is new: it has no other flag
+	SetNonblock(fd int) error // for a new descriptor without other flags
 	SetPipeSize(fd, size int) error
 	BytesReadable(fd int) (int, error) // FIONREAD
-	HungUp(fd int) (bool, error)       // the other end of the pipe is gone
+	HungUp(fd int) (bool, error)       // the other end of the pipe is closed
 
 	OpenTerminal() (master, slave int, err error) // close-on-exec
 	SetSize(master int, rows, cols uint16) error
@@ -51,10 +50,10 @@ type Sys interface {
 	SetModes(master int, modes *unix.Termios) error
 	Foreground(master int) (pgid int, err error)
 	TerminalNumber(master int) (int, error)
-	SignalForeground(master int, sig syscall.Signal) error // to who is in the foreground
-	FlushInput(master int) error                           // what is on its way to the terminal
-	SetModesFlush(master int, modes *unix.Termios) error   // and what it has that nobody has read
-	PTYPeer(master int) (slave int, err error)             // one more; close-on-exec, and nobody's terminal
+	SignalForeground(master int, sig syscall.Signal) error // to the foreground group
+	FlushInput(master int) error                           // input that the terminal has not taken
+	SetModesFlush(master int, modes *unix.Termios) error   // drops unread input, too
+	PTYPeer(master int) (slave int, err error)             // another descriptor; close-on-exec, no controlling terminal
 	Readable(fd int) (bool, error)                         // without waiting
 	Splice(from, to, most int) (int, error)
 	ReadProcessMemory(pid int, at uintptr, p []byte) (int, error) // of another process
@@ -70,15 +69,15 @@ type Sys interface {
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	Subreaper() error
 	CloseRangeOnExec(first int) error      // close-on-exec from first on
-	UnshareFS() error                      // the thread's umask is its own from now on
-	UnshareFiles() error                   // and its table of descriptors, which is a copy
-	PidfdGetfd(pidfd, fd int) (int, error) // a descriptor out of the table of a process; close-on-exec
+	UnshareFS() error                      // gives the thread its own umask
+	UnshareFiles() error                   // gives the thread its own copy of the descriptor table
+	PidfdGetfd(pidfd, fd int) (int, error) // copies a descriptor of a process; close-on-exec
 	Umask(mask int) (was int)
-	SchedYield()                      // lets other threads go first that are ready on this CPU
+	SchedYield()                      // yields to other threads of this CPU
 	Boottime() (time.Duration, error) // CLOCK_BOOTTIME
 }
 
-// kernel is the real Sys.
+// kernel implements Sys by system calls.
 type kernel struct{}
 
 // again repeats a call that a signal interrupted.
@@ -90,7 +89,7 @@ func again(call func() error) error {
 	}
 }
 
-// againN is again for a call that returns a number.
+// againN repeats a call that returns a number.
 func againN(call func() (int, error)) (int, error) {
 	for {
 		if n, err := call(); err != unix.EINTR {
@@ -109,8 +108,8 @@ func (kernel) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, err
 	return syscall.ForkExec(path, argv, attr)
 }
 
-// Calls that never wait are raw: Go need not hear of them. Of the first other one behind
-// an idle time it does, and wakes the thread that looks after those that wait (sysmon).
+// Calls that never wait are raw. Any other call wakes the runtime's sysmon thread if it is the
+// first after an idle time.
 
 func (kernel) Waitid(kind, id int, info *unix.Siginfo, options int) error {
 	if options&unix.WNOHANG != 0 {
@@ -123,7 +122,7 @@ func (kernel) Inspect(pid int, info *unix.Siginfo, usage *unix.Rusage) error {
 	return look(unix.P_PID, pid, info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, usage)
 }
 
-// look is a waitid that never waits.
+// look makes a waitid that never waits.
 func look(kind, id int, info *unix.Siginfo, options int, usage *unix.Rusage) error {
 	return again(func() error {
 		_, _, n := unix.RawSyscall6(unix.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(info)), uintptr(options), uintptr(unsafe.Pointer(usage)), 0)
@@ -131,7 +130,7 @@ func look(kind, id int, info *unix.Siginfo, options int, usage *unix.Rusage) err
 	})
 }
 
-// failed is the error of a raw call; nil is none.
+// failed returns the error of a raw call; nil: none.
 func failed(n syscall.Errno) error {
 	if n == 0 {
 		return nil
@@ -252,10 +251,10 @@ func (kernel) ReadProcessMemory(pid int, at uintptr, p []byte) (int, error) {
 	return unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: len(p)}}, 0)
 }
 
-// disabled is a key of a terminal that is none (_POSIX_VDISABLE).
+// disabled is the value of a terminal key that is not set (_POSIX_VDISABLE).
 const disabled = 0
 
-// The calls by which the modes of a terminal are had and set.
+// Requests that get and set the modes of a terminal.
 const (
 	getModes = unix.TCGETS
 	setModes = unix.TCSETS
@@ -280,7 +279,7 @@ func (kernel) EpollAdd(ep, fd int, events uint32, tag uint64) error {
 	return unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(uint32(tag)), Pad: int32(tag >> 32)})
 }
 
-// tagOf is what EpollAdd was given.
+// tagOf returns the tag given to EpollAdd.
 func tagOf(ev *unix.EpollEvent) uint64 { return uint64(uint32(ev.Fd)) | uint64(uint32(ev.Pad))<<32 }
 
 func (kernel) EpollRemove(ep, fd int) error {
@@ -294,13 +293,13 @@ func (kernel) EpollWait(ep int, events []unix.EpollEvent) (int, error) {
 	})
 }
 
-// sigaction is the kernel's struct of that name, which no machine has larger. The
-// zero one is the default action.
+// sigaction is the kernel's struct of that name, as large as on any machine. The zero
+// value is the default action.
 type sigaction [8]uint64
 
-// SignalAction goes past the Go runtime, which knows no way back to the default.
+// SignalAction bypasses the Go runtime, which cannot restore the default.
 func (kernel) SignalAction(sig syscall.Signal, set, was *sigaction) error {
-	const maskSize = 8 // MIPS wants 16, and refuses
+	const maskSize = 8 // MIPS needs 16, and refuses
 	_, _, n := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(was)), maskSize, 0, 0)
 	return failed(n)
 }
@@ -327,11 +326,11 @@ func (kernel) Boottime() (time.Duration, error) {
 	return time.Duration(ts.Nano()), err
 }
 
-// infoPid is si_pid of what Waitid reported: the first field of the union
-// behind three ints, which is aligned as a pointer is.
+// infoPid returns si_pid of Waitid: the first field of the union after three ints,
+// aligned as a pointer.
 func infoPid(info *unix.Siginfo) int { return int(*infoField(info, 0)) }
 
-// infoStatus is si_status, the third: an exit code, or a signal.
+// infoStatus returns si_status, the third field: an exit code or a signal.
 func infoStatus(info *unix.Siginfo) int { return int(*infoField(info, 2)) }
 
 func infoField(info *unix.Siginfo, i int) *int32 {
@@ -346,7 +345,7 @@ func (kernel) SignalForeground(master int, sig syscall.Signal) error {
 	return unix.IoctlSetInt(master, unix.TIOCSIG, int(sig))
 }
 
-// FlushInput is a flush of the output of the master: it is the input of the terminal.
+// FlushInput flushes the output of the master, which is the input of the terminal.
 func (kernel) FlushInput(master int) error {
 	return unix.IoctlSetInt(master, unix.TCFLSH, unix.TCOFLUSH)
 }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sys is the system calls beneath Local, one method each, so that a test can
-// make the Nth of them fail. A method does its one call, again when a signal
-// interrupted it, and nothing else.
+// Sys is the system calls of Local, one method each, so that a test can make any of
+// them fail. A method makes its one call, repeats it after EINTR, and does nothing
+// else.
 type Sys interface {
 	Pipe() (r, w int, err error) // close-on-exec
 	Fork(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
@@ -20,14 +20,14 @@ type Sys interface {
 	OpenAt(dir int, path string, flags int) (int, error) // close-on-exec
 	Unlink(path string) error
 	StatAt(dir int, path string, st *unix.Stat_t) error
-	AccessAt(dir int, path string) error // may it be executed or entered?
+	AccessAt(dir int, path string) error // checks permission to execute or enter
 	Read(fd int, p []byte) (int, error)
 	Write(fd int, p []byte) (int, error)
 	Close(fd int) error
 	SetNonblock(fd int) error
 	SetPipeSize(fd, size int) error
 	BytesReadable(fd int) (int, error) // FIONREAD
-	HungUp(fd int) (bool, error)       // the other end of the pipe is gone
+	HungUp(fd int) (bool, error)       // the other end of the pipe is closed
 
 	OpenTerminal() (master, slave int, err error) // close-on-exec
 	SetSize(master int, rows, cols uint16) error
@@ -36,10 +36,10 @@ type Sys interface {
 	Foreground(master int) (pgid int, err error)
 }
 
-// disabled is a key of a terminal that is none (_POSIX_VDISABLE).
+// disabled is the value of a terminal key that is not set (_POSIX_VDISABLE).
 const disabled = 0xff
 
-// The calls by which the modes of a terminal are had and set.
+// Requests that get and set the modes of a terminal.
 const (
 	getModes = unix.TIOCGETA
 	setModes = unix.TIOCSETA
@@ -48,7 +48,7 @@ const (
 // fionread is FIONREAD of the BSD family, which x/sys does not name.
 const fionread = 0x4004667f
 
-// kernel is the real Sys.
+// kernel implements Sys by system calls.
 type kernel struct{}
 
 func againN(call func() (int, error)) (int, error) {
@@ -107,7 +107,7 @@ func (kernel) Close(fd int) error { return unix.Close(fd) }
 
 func (kernel) SetNonblock(fd int) error { return unix.SetNonblock(fd, true) }
 
-// SetPipeSize fails: the size of a pipe is the kernel's affair here.
+// SetPipeSize fails: the kernel sets the size of pipes here.
 func (kernel) SetPipeSize(int, int) error { return unix.ENOTSUP }
 
 func (kernel) BytesReadable(fd int) (int, error) { return unix.IoctlGetInt(fd, fionread) }

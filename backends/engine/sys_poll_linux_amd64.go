@@ -2,7 +2,7 @@ package engine
 
 import "golang.org/x/sys/unix"
 
-// The older calls by which programs wait for one of several descriptors.
+// Older system calls that wait for one of several descriptors.
 const (
 	sysPoll   = unix.SYS_POLL
 	sysSelect = unix.SYS_SELECT

@@ -2,8 +2,7 @@
 
 package engine
 
-// The older calls by which programs wait for one of several descriptors: newer
-// machines have none.
+// Older system calls that wait for one of several descriptors; newer machines lack them.
 const (
 	sysPoll   = -1
 	sysSelect = -2

@@ -11,20 +11,20 @@ import (
 	"troupe/messages"
 )
 
-// terminal is our side of a job's terminal: the master, which the stream owns that
-// reads it, and the modes that the job found on it.
+// terminal is this process's side of a job's terminal. The stream that reads the master
+// owns it.
 type terminal struct {
 	end   *readEnd
 	modes unix.Termios // at the start
-	keys  atomic.Bool  // something was typed
+	keys  atomic.Bool  // input was typed
 
-	// What follows is of the goroutine that writes the input.
-	cooked bool // lines were collected when it looked last
-	line   int  // bytes of the line that was begun
+	// The goroutine that writes the input owns these fields.
+	cooked bool // lines were collected at the last check
+	line   int  // bytes of the incomplete line
 }
 
-// terminal makes the terminal of a job, and its log. The size is set before the job
-// can ask for it; descriptors 0, 1 and 2 are the terminal.
+// terminal makes the terminal of a job, and its log. The size is set before the job can
+// query it; descriptors 0, 1 and 2 are the terminal.
 func (io *stdio) terminal(j *job, spec *backends.Spec) *startError {
 	master, slave, err := io.sys.OpenTerminal()
 	if err != nil {
@@ -55,14 +55,14 @@ func (io *stdio) terminal(j *job, spec *backends.Spec) *startError {
 		return fail
 	}
 	s := io.streams[len(io.streams)-1]
-	s.terminal, s.large = true, true // its buffer is the kernel's affair
+	s.terminal, s.large = true, true // the kernel sets the size of its buffer
 	t.end = &s.end
 	io.term, io.stdin = t, &pipeEnd{master: t.end}
 	return nil
 }
 
-// ReservedTerminals is how many terminals of the machine jobs leave free: a user needs one
-// to log in and stop jobs.
+// ReservedTerminals is how many of the machine's terminals jobs leave free: a user
+// needs one to log in and stop jobs.
 const ReservedTerminals = 64
 
 const (
@@ -70,9 +70,9 @@ const (
 	moreTerminals = "end some jobs on terminals, or raise the limit (sysctl kernel.pty.max), or run the job without a terminal"
 )
 
-// leavesSome refuses the terminal that was opened last if it is one of those that are
-// kept free. Each who opens one counts behind it: of several at a time none is missed. A
-// machine that does not say how many there are has no such limit but its own.
+// leavesSome refuses the last opened terminal if it is a reserved one. Each opener
+// counts after its own open, so that concurrent opens are not missed. A machine that
+// does not count its terminals has its own limit only.
 func leavesSome(sys Sys) *startError {
 	used, most := terminals(sys)
 	if most <= 0 || used <= most-min(ReservedTerminals, most/2) {
@@ -84,8 +84,8 @@ func leavesSome(sys Sys) *startError {
 	}}
 }
 
-// noTerminal is a terminal that is not to be had. The kernel says ENOSPC when all that
-// it may have are in use.
+// noTerminal reports a terminal that could not be opened. The kernel returns ENOSPC
+// when all are in use.
 func noTerminal(sys Sys, err error) *startError {
 	f := resourceMissing("terminal", err)
 	switch errno(err) {
@@ -101,7 +101,7 @@ func noTerminal(sys Sys, err error) *startError {
 	return f
 }
 
-// badSize says why a terminal cannot have a size.
+// badSize reports a terminal size out of range.
 func badSize(t messages.Terminal) *messages.Error {
 	if t.Rows >= 1 && t.Rows <= 65535 && t.Cols >= 1 && t.Cols <= 65535 {
 		return nil
@@ -110,7 +110,7 @@ func badSize(t messages.Terminal) *messages.Error {
 		fmt.Sprintf("a terminal of %d rows and %d columns is impossible; use 1 to 65535 of each", t.Rows, t.Cols))
 }
 
-// onTerminal does something with the master of a job's terminal.
+// onTerminal calls do with the master of a job's terminal.
 func (j *job) onTerminal(do func(t *terminal, master int) error) messages.ProcessFact {
 	j.mu.Lock()
 	t := j.term
@@ -131,8 +131,8 @@ func (j *job) onTerminal(do func(t *terminal, master int) error) messages.Proces
 	}}
 }
 
-// resize gives the terminal another size; the kernel sends WINCH to who is in its
-// foreground, if it is another.
+// resize changes the size of the terminal. The kernel sends WINCH to the foreground
+// group if it differs.
 func (j *job) resize(size messages.Terminal) messages.ProcessFact {
 	fact := j.onTerminal(func(*terminal, int) error { return nil })
 	if _, ok := fact.(messages.ControlDone); !ok {
@@ -147,8 +147,8 @@ func (j *job) resize(size messages.Terminal) messages.ProcessFact {
 	})
 }
 
-// resetTerminal gives the terminal the modes it had at the start, whatever the job has
-// made of them: raw, without an echo.
+// resetTerminal restores the terminal's initial modes after changes by the job, such as
+// raw mode.
 func (j *job) resetTerminal() messages.ProcessFact {
 	return j.onTerminal(func(t *terminal, master int) error {
 		j.acts()
@@ -157,8 +157,7 @@ func (j *job) resetTerminal() messages.ProcessFact {
 	})
 }
 
-// foreground is the process group in the foreground of the job's terminal; 0: there is
-// none.
+// foreground returns the terminal's foreground process group; 0: none.
 func (j *job) foreground() (group int) {
 	j.mu.Lock()
 	t := j.term

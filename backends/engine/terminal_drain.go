@@ -2,26 +2,23 @@ package engine
 
 import "time"
 
-// The end of what is read from a terminal (EIO) is no more than that nobody has it
-// open: the job may open it again, by its name, and closing the master would hang up on
-// it. Only behind the exit of the main process, whose session the terminal is, it is
-// the end of the output. Even there the read that meets it may have found nothing,
-// then been held up while the job wrote its last and exited: the kernel looks for
-// bytes first, and for the end then. The next read finds them, for nobody is left who
-// writes.
+// EIO from the master only means that no process has the terminal open. The job may open it
+// again by name, and closing the master would hang it up. Only after the exit of the main
+// process, which leads the terminal's process session, EIO is the end of the output.
+//
+// Even then the kernel checks for bytes before it checks for the end, and the job may have
+// written and exited between. A second read finds those bytes, since no writer is left.
 
 const (
-	// hangupLook is how long after a look that found nothing there is another, and
-	// hangupBound for how long a result waits for that: the kernel hands on what
-	// was written in a thread of its own.
+	// hangupLook is the pause before a second read after an empty one, and hangupBound how
+	// long a result waits for that: a kernel thread passes output on.
 	hangupLook  = 5 * time.Millisecond
 	hangupBound = 250 * time.Millisecond
-	// hangupHeld is more than a terminal holds: behind so much nothing is left of what
-	// it held before, whoever goes on writing.
+	// hangupHeld is more than a terminal holds, in bytes: after so much nothing older is left.
 	hangupHeld = 64 << 10
 )
 
-// mayReturn reports whether an end may be none.
+// mayReturn reports whether an end may not be final.
 func (s *stream) mayReturn() bool {
 	if !s.terminal || s.end.closed() {
 		return false
@@ -31,7 +28,7 @@ func (s *stream) mayReturn() bool {
 	return s.job.phase < phaseExited
 }
 
-// drainTerminal moves what the terminal held when it was called, as drain does.
+// drainTerminal copies what the terminal held at the call, as drain does.
 func (s *stream) drainTerminal(expired <-chan struct{}) (drained bool) {
 	defer s.hangUp()
 	target := s.moved() + hangupHeld
@@ -60,7 +57,7 @@ func (s *stream) drainTerminal(expired <-chan struct{}) (drained bool) {
 				late = true
 			}
 		default:
-			looks = 0 // something came between
+			looks = 0 // output came between
 		}
 		select {
 		case <-bound.C:
@@ -70,7 +67,7 @@ func (s *stream) drainTerminal(expired <-chan struct{}) (drained bool) {
 	}
 }
 
-// await waits for a while, and reports false if that was cut short.
+// await waits for d, and returns false if that was cut short.
 func (s *stream) await(d time.Duration, expired <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -83,7 +80,7 @@ func (s *stream) await(d time.Duration, expired <-chan struct{}) bool {
 	return false
 }
 
-// hangUp closes a terminal whose output has ended: no event may tell of that any more.
+// hangUp closes a terminal whose output has ended: it may get no more events.
 func (s *stream) hangUp() {
 	if s.terminal && s.sealed.Load() {
 		s.detachShared()

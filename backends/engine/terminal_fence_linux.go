@@ -12,28 +12,26 @@ import (
 	"troupe/spill"
 )
 
-// A command in a live shell on a terminal has no pipes: its input is typed, and its
-// output is a part of what comes from the terminal.
+// A command in a live shell on a terminal has no pipes: its input is typed, and its output is
+// a part of the terminal's output.
 
-// fenceBound is how long the fence of a command may take behind its status. The kernel
-// hands on what was written in its order, so that it is there as a rule.
+// fenceBound bounds the wait for the fence after the status. The kernel keeps the order
+// of writes, so it is usually there.
 const fenceBound = 200 * time.Millisecond
 
-// fits says why a command cannot run in the shell: it asks for a terminal and there is
-// none, or the other way round.
+// fits reports a command that needs a terminal in a shell without one, or the reverse.
 func (sh *liveShell) fits(spec *backends.Spec) *startError {
 	asks := spec.Stdio.Terminal != messages.Terminal{}
 	switch {
 	case asks && sh.master == nil:
 		return refused(messages.Unsupported, "terminal", "the live shell of the command is on pipes and has no terminal")
 	case !asks && sh.master != nil:
-		return refused(messages.InvalidParams, "terminal", "the live shell of the command is on a terminal: say how large that is to be")
+		return refused(messages.InvalidParams, "terminal", "the live shell of the command is on a terminal: give its size")
 	}
 	return nil
 }
 
-// attachTerminal makes what a command on the terminal of its shell has of its own: a log, and its
-// own account of what is typed.
+// attachTerminal makes the command's own log and input state on the shell's terminal.
 func (s *shellCommand) attachTerminal(spec *backends.Spec) *startError {
 	m := s.shell.master
 	if m.stuck() {
@@ -43,7 +41,7 @@ func (s *shellCommand) attachTerminal(spec *backends.Spec) *startError {
 	if err != nil {
 		return resourceMissing("log for the output", err)
 	}
-	s.part = newPart(s.job, m, log, s.nonce)
+	s.part = newFencedStream(s.job, m, log, s.nonce)
 	s.part.durable = isDurable(spec)
 	s.stdio.streams = append(s.stdio.streams, s.part)
 	s.stdio.term = &terminal{end: &m.end, modes: s.shell.term.modes}
@@ -62,11 +60,11 @@ func (s *shellCommand) anyLives(some []proc) bool {
 	return false
 }
 
-// errBlocked is a log that takes nothing now.
-var errBlocked = errors.New("the disk has no room")
+// errBlocked reports a log that is full.
+var errBlocked = errors.New("the disk is full")
 
-// acquireTerminal gives the command the terminal as the shell had found it, whatever the command
-// before has made of it and has left unread.
+// acquireTerminal restores the terminal's initial modes for the command, and drops
+// unread input of the command before.
 func (s *shellCommand) acquireTerminal() {
 	m, t := s.shell.master, s.stdio.term
 	m.beginSection(s.part)
@@ -78,8 +76,8 @@ func (s *shellCommand) acquireTerminal() {
 	})
 }
 
-// reported takes the status that the shell has reported: what it wrote before is the
-// command's, as far as the fence.
+// reported handles the status that the shell reported. Output up to the fence is the
+// command's.
 func (s *shellCommand) reported(end mainExit) {
 	m := s.shell.master
 	if m.cutQuickly() {
@@ -92,8 +90,8 @@ func (s *shellCommand) reported(end mainExit) {
 	})
 }
 
-// cutQuickly is cut in a goroutine that serves all jobs: it reports false if that may take
-// a while, too.
+// cutQuickly cuts the log in a goroutine that serves all jobs. It returns false if that
+// may take a while.
 func (s *stream) cutQuickly() bool {
 	v, grown := s.moveQuickly()
 	grown.tell()
@@ -108,8 +106,8 @@ func (s *stream) cutQuickly() bool {
 	return done
 }
 
-// awaitFence moves what comes until the fence is there, and cuts the log. One that does
-// not come was lost: the command has closed what the shell writes to, or its log is full.
+// awaitFence copies output until the fence is there, and cuts the log. A fence may be
+// missing: the command has closed the shell's output, or the log is full.
 func (s *shellCommand) awaitFence() {
 	m := s.shell.master
 	expired, done := s.job.drainTimeout()
@@ -138,8 +136,7 @@ func (s *shellCommand) awaitFence() {
 	}
 }
 
-// stirs waits until more has come from the terminal, and reports false if nothing did in
-// time.
+// stirs waits for more output of the terminal. It returns false if none came in time.
 func (s *shellCommand) stirs(bound *time.Timer) bool {
 	select {
 	case <-s.part.moves:
@@ -165,7 +162,7 @@ func isBlocked(err error) bool {
 	return errors.As(err, &b)
 }
 
-// giveUp ends the log where it is.
+// giveUp ends the log without a fence.
 func (s *shellCommand) giveUp() {
 	if !s.shell.master.endSection(s.part) {
 		s.job.mu.Lock()
@@ -174,7 +171,7 @@ func (s *shellCommand) giveUp() {
 	}
 }
 
-// finished frees the shell for the next command, and tells the end of this one.
+// finished frees the shell for the next command, and ends this one.
 func (s *shellCommand) finished(end mainExit) {
 	s.shell.mu.Lock()
 	if s.shell.current == s {
@@ -184,8 +181,8 @@ func (s *shellCommand) finished(end mainExit) {
 	s.ended(end, false)
 }
 
-// cutOff is the end of a command whose shell has died: all that the terminal held is its
-// output.
+// cutOff ends a command whose shell has ended: all output of the terminal is the
+// command's.
 func (s *shellCommand) cutOff(end mainExit) {
 	m := s.shell.master
 	v, grown := m.moveQuickly()
@@ -204,13 +201,13 @@ func (s *shellCommand) cutOff(end mainExit) {
 	})
 }
 
-// releaseTerminal keeps what was typed for the command from the next.
+// releaseTerminal keeps typed input of the command from the next one.
 func (s *shellCommand) releaseTerminal() {
 	in := s.job.input
 	in.writing.Lock()
 	in.cut = true
 	in.writing.Unlock()
-	if s.stdio.term.keys.Load() { // one of them may have been that for an interrupt
+	if s.stdio.term.keys.Load() { // one may have been ^C
 		s.shell.mu.Lock()
 		s.shell.noteInterrupt()
 		s.shell.mu.Unlock()
@@ -218,8 +215,8 @@ func (s *shellCommand) releaseTerminal() {
 	s.shell.master.end.nudge()
 }
 
-// interruptFront is a ^C: for who is in the foreground of the terminal, which may be the
-// shell. It reports whether somebody is there who was not interrupted before.
+// interruptFront sends INT to the terminal's foreground group, as ^C does; that may be
+// the shell. It reports whether a process was not interrupted before.
 func (s *shellCommand) interruptFront(sent map[executed]bool) (some bool) {
 	front := s.job.foreground()
 	sys := s.job.engine.opt.Sys
@@ -250,8 +247,8 @@ func (s *shellCommand) interruptFront(sent map[executed]bool) (some bool) {
 	return true
 }
 
-// goOn has a terminal go on whose output was stopped with ^S, as the key for an interrupt
-// does: by the key for that, which no program reads where the other works.
+// goOn restarts output stopped with ^S, as the interrupt key does. It writes ^Q, which
+// programs do not read in this mode.
 func (t *terminal) goOn(master int) {
 	modes, err := t.end.sys.Modes(master)
 	if err == nil && modes.Iflag&unix.IXON != 0 && modes.Cc[unix.VSTART] != disabled {
@@ -259,8 +256,8 @@ func (t *terminal) goOn(master int) {
 	}
 }
 
-// unstick has a terminal go on whose output was stopped with ^S, or whose log takes no
-// more: the shell waits for it.
+// unstick restarts output stopped with ^S, and gives up a full log: the shell waits for
+// both.
 func (s *shellCommand) unstick() {
 	t := s.stdio.term
 	if t == nil || s.isOver() {
@@ -270,7 +267,7 @@ func (s *shellCommand) unstick() {
 		s.giveUp()
 	}
 	t.end.use(func(master int) {
-		_ = t.end.sys.FlushInput(master) // a ^S that the kernel has not come to
+		_ = t.end.sys.FlushInput(master) // a ^S that is not processed yet
 		modes := t.modes
 		modes.Iflag &^= unix.IXON
 		_ = t.end.sys.SetModes(master, &modes)
@@ -279,7 +276,7 @@ func (s *shellCommand) unstick() {
 	})
 }
 
-// slavePath is the path of a terminal whose master is a descriptor.
+// slavePath returns the path of a terminal by its master.
 func slavePath(sys Sys, master int) (string, error) {
 	n, err := sys.TerminalNumber(master)
 	return fmt.Sprintf("/dev/pts/%d", n), err

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminals is how many this machine has, and may have; 0: it does not say.
+// terminals returns how many terminals this machine has in use and at most; 0: unknown.
 func terminals(sys Sys) (used, most int) {
 	number := func(path string) int {
 		text, _ := readSmall(sys, unix.AT_FDCWD, path, 32) // a number
@@ -17,11 +17,11 @@ func terminals(sys Sys) (used, most int) {
 	return number("/proc/sys/kernel/pty/nr"), number("/proc/sys/kernel/pty/max")
 }
 
-// askFront asks the processes of a process group of the job to end: those in the
-// foreground of its terminal, which an interactive shell has put there.
+// askFront sends TERM to the processes of a foreground group, which an interactive
+// shell has made.
 func (h *platform) askFront(j *job, group int) {
 	if group == 0 || group == j.proc.pid {
-		return // it was asked
+		return // it has got TERM
 	}
 	for _, pid := range j.tree.pids() {
 		if p, ok := statProc(h.sys, pid); ok && p.pgid == group {
@@ -30,8 +30,7 @@ func (h *platform) askFront(j *job, group int) {
 	}
 }
 
-// probeTerminals finds out whether there are terminals, and whether their output can
-// be spliced.
+// probeTerminals finds out whether terminals can be opened, and their output spliced.
 func (h *platform) probeTerminals() (none string, spliced bool) {
 	master, slave, err := h.sys.OpenTerminal()
 	if err != nil {
@@ -48,6 +47,6 @@ func (h *platform) probeTerminals() (none string, spliced bool) {
 	if _, err := h.sys.Write(slave, []byte("x")); err != nil {
 		return "", false
 	}
-	n, err := h.sys.Splice(master, w, 1) // the master would wait, and there is something
+	n, err := h.sys.Splice(master, w, 1) // a byte is there, so the blocking master does not wait
 	return "", err == nil && n == 1
 }

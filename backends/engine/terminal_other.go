@@ -2,9 +2,8 @@
 
 package engine
 
-// terminals are not counted here.
+// terminals returns 0: they are not counted here.
 func terminals(Sys) (used, most int) { return 0, 0 }
 
-// askFront asks nobody: the processes of a group other than the main one's are not
-// seen here.
+// askFront does nothing: processes of other groups are not visible here.
 func (h *platform) askFront(*job, int) {}

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// cgroupTree holds a job together by its cgroup: whatever it forks is in it,
-// and one write ends all of it.
+// cgroupTree tracks a job by its cgroup: all its forks are in it, and one write kills
+// them.
 type cgroupTree struct {
 	h   *platform
 	job *job
@@ -26,7 +26,7 @@ func (t *cgroupTree) isolation() messages.Isolation { return messages.InCgroup }
 
 func (t *cgroupTree) path() string { return t.cg.all.name + "/" + t.cg.name }
 
-// count needs one read where nothing is left, which is the rule.
+// count makes one read if nothing is left, as is usual.
 func (t *cgroupTree) count(tell func(int, bool)) {
 	left, empty := 0, true
 	t.cg.while(func() {
@@ -37,7 +37,7 @@ func (t *cgroupTree) count(tell func(int, bool)) {
 	tell(left, empty)
 }
 
-// empty reports whether nothing is in the cgroup any more.
+// empty reports whether the cgroup is empty.
 func (t *cgroupTree) empty() bool {
 	empty, err := t.isEmpty()
 	return empty && err == nil
@@ -64,7 +64,7 @@ func (t *cgroupTree) await(empty func()) {
 		}
 		return over && err == nil, err
 	}
-	poll := func() { // there is no event, or it told us and we could not look
+	poll := func() { // without a watch, or after a failed read
 		polled.Do(func() {
 			t.h.poll(t.job, func() bool {
 				over, _ := look()
@@ -100,8 +100,8 @@ func (t *cgroupTree) unwatch() {
 	}
 }
 
-// signal opens each process by a pidfd and sends to those that are in the
-// cgroup still: the pidfd holds the process, the second list proves it is ours.
+// signal opens a pidfd for each process and signals those still in the cgroup. The
+// pidfd pins the process; the second list proves that it belongs to the job.
 func (t *cgroupTree) signal(sigs ...syscall.Signal) {
 	t.h.engine.bounded(func() {
 		t.cg.while(func() {
@@ -115,7 +115,7 @@ func (t *cgroupTree) signal(sigs ...syscall.Signal) {
 	})
 }
 
-// signalBatch bounds the pidfds that are open at a time.
+// signalBatch bounds the pidfds open at a time.
 const signalBatch = 64
 
 func (t *cgroupTree) signalBatch(pids []int, sigs []syscall.Signal) {
@@ -138,8 +138,7 @@ func (t *cgroupTree) signalBatch(pids []int, sigs []syscall.Signal) {
 	}
 }
 
-// killRounds bounds the kill where the kernel has no cgroup.kill: a fork bomb may be faster
-// than any scan.
+// killRounds bounds the kill without cgroup.kill: a fork bomb may be faster than any scan.
 const (
 	killRounds = 50
 	killPause  = 2 * time.Millisecond
@@ -153,7 +152,7 @@ func (t *cgroupTree) kill() {
 	if err == nil {
 		return
 	}
-	// Before Linux 5.14, or refused: each process by itself, as often as it takes.
+	// Before Linux 5.14, or if refused: kill process by process, in rounds.
 	for range killRounds {
 		t.signal(unix.SIGSTOP)
 		t.signal(unix.SIGKILL)
@@ -185,7 +184,7 @@ func (t *cgroupTree) oom(end messages.ExitStatus, before int64) messages.Tristat
 	return messages.No
 }
 
-// ooms is what the kernel has counted; -1: it does not.
+// ooms returns the kernel's count of OOM kills; -1: unknown.
 func (t *cgroupTree) ooms() int64 {
 	now := int64(-1)
 	t.cg.while(func() { now = t.cg.oomKills() })
@@ -197,7 +196,7 @@ func (t *cgroupTree) end() {
 	t.cg.release()
 }
 
-// rest pauses between two rounds; false is the end of the engine.
+// rest pauses for d. It returns false when the engine ends.
 func (h *platform) rest(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// groupTree is all that a library's host without cgroups has: the process group of
-// the main process and the others of its session. What has left the session
-// is not reached, and results say so.
+// groupTree tracks a job without cgroups in a library's host: the process group of the
+// main process, and the rest of its process session. Processes that left the session
+// are not reached, and results say so.
 type groupTree struct {
 	platform *platform
 	job      *job
@@ -20,13 +20,13 @@ func (g *groupTree) isolation() messages.Isolation { return messages.Group }
 
 func (g *groupTree) path() string { return "" }
 
-// alive asks for the main process's own group, which costs one call.
+// alive reports whether the main process's group exists, with one call.
 func (g *groupTree) alive() bool {
 	return g.send(0) == nil
 }
 
-// send signals the group: by its number while the main process is not reaped,
-// behind that by its pidfd, which no other group can come to mean.
+// send signals the group: by number while the main process is not reaped, then by its
+// pidfd, which no other group can match.
 func (g *groupTree) send(sig syscall.Signal) error {
 	r := &g.job.proc
 	r.mu.Lock()
@@ -43,13 +43,13 @@ func (g *groupTree) send(sig syscall.Signal) error {
 		}
 	}
 	if sig == 0 {
-		return g.platform.sys.Kill(-r.pid, 0) // it changes nothing, whoever that is
+		return g.platform.sys.Kill(-r.pid, 0) // signal 0 has no effect on any group
 	}
 	return unix.ESRCH // before Linux 6.9: one by one
 }
 
-// members are the processes of the session that live. Its number stays taken
-// as long as there is one.
+// members returns the live processes of the process session. Its number stays taken
+// while one lives.
 func (g *groupTree) members() []proc {
 	r := &g.job.proc
 	r.mu.Lock()
@@ -58,7 +58,7 @@ func (g *groupTree) members() []proc {
 	var procs []proc
 	for _, p := range g.platform.processes.take(pid) {
 		if p.pid == pid && (gone || p.start != start) {
-			return nil // the number is another's: of ours nobody is left
+			return nil // the number was reused: the session has ended
 		}
 		procs = append(procs, p)
 	}
@@ -79,8 +79,7 @@ func (g *groupTree) count(tell func(int, bool)) {
 	})
 }
 
-// unseen reports whether no more is known of who lives than that some of the main
-// process's group do.
+// unseen reports whether only the existence of the group can be seen.
 func (g *groupTree) unseen() bool { return g.platform.probed.NoProcesses != "" }
 
 func (g *groupTree) await(empty func()) {
@@ -97,7 +96,8 @@ func (g *groupTree) await(empty func()) {
 	})
 }
 
-// awaitProcs calls empty when members gives none: it watches one of them, then the next.
+// awaitProcs calls empty when members returns none: it watches one process, then the
+// next.
 func (h *platform) awaitProcs(j *job, members func() []proc, empty func()) {
 	h.engine.run(j, func() { h.watchNext(j, members, empty) })
 }
@@ -149,8 +149,8 @@ func (g *groupTree) signal(sigs ...syscall.Signal) {
 	})
 }
 
-// groupRounds bounds the kill: who forks faster than the table can be read
-// leaves its group anyway.
+// groupRounds bounds the kill: processes that fork faster than a scan leave the group
+// anyway.
 const groupRounds = 5
 
 func (*groupTree) atOnce() bool { return false }
@@ -174,7 +174,7 @@ func (g *groupTree) survivors() []messages.Survivor {
 	return list
 }
 
-// oom cannot be known: nobody counts.
+// oom returns Unknown: there is no counter.
 func (g *groupTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
 
 func (g *groupTree) end() {}

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// groupTree is the process group of the main process, which is all that can be
-// reached here. Results say so.
+// groupTree tracks a job by the main process's group, the only means here. Results say
+// so.
 type groupTree struct {
 	platform *platform
 	job      *job
@@ -22,18 +22,18 @@ func (g *groupTree) isolation() messages.Isolation { return messages.Group }
 
 func (g *groupTree) path() string { return "" }
 
-// alive asks with signal 0, which changes nothing, whoever is meant.
+// alive reports whether the group exists, by signal 0.
 func (g *groupTree) alive() bool { return g.platform.sys.Kill(-g.job.proc.pid, 0) == nil }
 
 func (g *groupTree) count(tell func(int, bool)) {
 	if g.alive() {
-		tell(1, false) // how many there are is not known
+		tell(1, false) // the number is not known
 		return
 	}
 	tell(0, true)
 }
 
-// await looks ever more seldom: there is no event for the end of a group.
+// await polls at growing intervals: the end of a group has no event.
 func (g *groupTree) await(empty func()) {
 	g.platform.engine.run(g.job, func() {
 		for pause := pollFirst; g.alive(); pause = min(2*pause, pollLast) {
@@ -68,7 +68,7 @@ func (g *groupTree) kill() {
 	}
 }
 
-// pids are not to be had; nobody asks.
+// pids returns nil: processes are not visible here.
 func (g *groupTree) pids() []int { return nil }
 
 func (g *groupTree) survivors() []messages.Survivor {

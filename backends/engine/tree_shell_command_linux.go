@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// shellCommandTree is the tree of a command in a live shell: what lives in that of the shell, but
-// for the shell itself and what was there before the command. It ends with the command;
-// what is left behind is the shell's.
+// shellCommandTree tracks a shell command: the processes in the shell's tree, without
+// the shell and those from before the command. It ends with the command; leftovers
+// belong to the shell.
 type shellCommandTree struct {
 	*shellCommand
 	tree tree // of the shell
@@ -20,8 +20,8 @@ func (w *shellCommandTree) isolation() messages.Isolation { return w.tree.isolat
 
 func (w *shellCommandTree) path() string { return w.tree.path() }
 
-// count tells how many processes are in the shell's tree beside the shell, and whether
-// nothing is left for which the command has to wait.
+// count passes on the number of processes beside the shell, and whether the command
+// waits for none.
 func (w *shellCommandTree) count(tell func(int, bool)) {
 	if w.isolation() == messages.InCgroup && w.scanMu.TryLock() {
 		left, empty := w.take()
@@ -29,7 +29,7 @@ func (w *shellCommandTree) count(tell func(int, bool)) {
 		tell(left, empty)
 		return
 	}
-	w.job.engine.run(w.job, func() { // it has to look around, or to wait for who takes aim
+	w.job.engine.run(w.job, func() { // the scan is slow, or another goroutine has scanMu
 		w.scanMu.Lock()
 		left, empty := w.take()
 		w.scanMu.Unlock()
@@ -37,7 +37,7 @@ func (w *shellCommandTree) count(tell func(int, bool)) {
 	})
 }
 
-// take notes who is left behind. Called with aim.
+// take records the leftovers. The caller holds scanMu.
 func (w *shellCommandTree) take() (left int, empty bool) {
 	all := w.others()
 	w.shell.mu.Lock()
@@ -54,7 +54,7 @@ func (w *shellCommandTree) take() (left int, empty bool) {
 	return len(all), empty
 }
 
-// others are the processes of the shell's tree that live, but for the shell.
+// others returns the live processes of the shell's tree, without the shell.
 func (w *shellCommandTree) others() []proc {
 	shell := w.shell.job.proc.pid
 	var procs []proc
@@ -69,10 +69,10 @@ func (w *shellCommandTree) others() []proc {
 	return procs
 }
 
-// members are the processes of the command that live: as long as the shell runs it, or
-// it is being stopped, all that came since it began; then what it left, and what descends
-// from that. One that forks and ends again and again descends from nobody: it is found
-// only while the shell takes no other command.
+// members returns the live processes of the command. While the shell runs it, or it is
+// being stopped, these are all since its start; later, its leftovers and their
+// descendants. A process chain that forks and exits loses its descent, and is found
+// only in the first case.
 func (w *shellCommandTree) members() []proc {
 	w.job.mu.Lock()
 	gone, over, left := w.detached, w.seen && !w.job.escalation.waitsForTree(), w.leftovers
@@ -86,7 +86,8 @@ func (w *shellCommandTree) members() []proc {
 	return offspring(w.others(), w.baseline, false)
 }
 
-// offspring are those of procs that are among some or descend from them, or that do not.
+// offspring returns those of procs that are among some or descend from them; if are is
+// false, the others.
 func offspring(procs, some []proc, are bool) []proc {
 	if len(some) == 0 {
 		if are {
@@ -133,7 +134,7 @@ func (w *shellCommandTree) await(empty func()) {
 	})
 }
 
-// pids are the processes of the command, and the shell: it may be that which reads.
+// pids returns the command's processes and the shell, which may be the one that reads.
 func (w *shellCommandTree) pids() []int { return append(pidsOf(w.members()), w.shell.job.proc.pid) }
 
 func (w *shellCommandTree) signal(sigs ...syscall.Signal) {
@@ -152,8 +153,8 @@ func (w *shellCommandTree) send(procs []proc, sigs ...syscall.Signal) {
 
 func (*shellCommandTree) atOnce() bool { return false }
 
-// kill stops what there is until nothing new appears, then kills it, and again: who is
-// stopped does not fork. The shell is let alone.
+// kill stops processes until no new ones appear, then kills them, and repeats: a
+// stopped process does not fork. The shell is spared.
 func (w *shellCommandTree) kill() {
 	for range killRounds {
 		if !w.killThose() || !w.job.engine.host.rest(killPause) {
@@ -162,7 +163,7 @@ func (w *shellCommandTree) kill() {
 	}
 }
 
-// killThose reports whether there was one.
+// killThose reports whether there was a process to kill.
 func (w *shellCommandTree) killThose() (some bool) {
 	w.scanMu.Lock()
 	defer w.scanMu.Unlock()
@@ -175,8 +176,8 @@ func (w *shellCommandTree) survivors() []messages.Survivor {
 	return survivorsOf(w.job.engine.opt.Sys, pidsOf(w.members()))
 }
 
-// oom asks the shell's tree, and notes what it has counted, so that the next command is
-// not told of it again.
+// oom reads the shell's counter, and records it so that the next command does not
+// report the same kill.
 func (w *shellCommandTree) oom(end messages.ExitStatus, before int64) messages.Tristate {
 	answer := w.tree.oom(end, before)
 	if answer == messages.Yes {
@@ -187,5 +188,5 @@ func (w *shellCommandTree) oom(end messages.ExitStatus, before int64) messages.T
 	return answer
 }
 
-// end gives nothing back: all is the shell's.
+// end releases nothing: the shell owns all.
 func (w *shellCommandTree) end() {}

@@ -8,10 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// subreaperTree holds a job together by descent: its main process, its orphans,
-// which come to this process as their subreaper, and whatever descends from
-// these. With job nil it is everything that descends from this process and
-// belongs to no job.
+// subreaperTree tracks a job by descent: its main process, its orphans, which become
+// children of this subreaper, and their descendants. With job nil it is all descendants
+// of this process that belong to no job.
 type subreaperTree struct {
 	platform *platform
 	job      *job
@@ -21,8 +20,8 @@ func (d *subreaperTree) isolation() messages.Isolation { return messages.Subreap
 
 func (d *subreaperTree) path() string { return "" }
 
-// count looks when the walker does. The main process was reaped: what is left
-// are orphans and what is below them.
+// count counts at the next scan. The main process was reaped: orphans and their
+// descendants are left.
 func (d *subreaperTree) count(tell func(int, bool)) {
 	d.platform.orphans.ask(d.job, func(tops []proc) {
 		if len(tops) == 0 {
@@ -35,8 +34,8 @@ func (d *subreaperTree) count(tell func(int, bool)) {
 
 func (d *subreaperTree) await(empty func()) { d.platform.orphans.wait(d.job, empty) }
 
-// orphans are the topmost processes of the job but for the main one, seen after
-// the call.
+// orphans returns the topmost processes of the job without the main one, seen after the
+// call.
 func (d *subreaperTree) orphans() []proc {
 	if d.job == nil {
 		found, _ := d.platform.orphans.look()
@@ -47,8 +46,8 @@ func (d *subreaperTree) orphans() []proc {
 	return <-seen
 }
 
-// below adds to some processes all that descends from them. A process that
-// forks meanwhile may be missed: only what was stopped can be listed for sure.
+// below adds the descendants of processes. A fork meanwhile may be missed: only stopped
+// processes can be listed completely.
 func (d *subreaperTree) below(tops []proc) []proc {
 	all := tops
 	seen := make(map[int]bool, len(tops))
@@ -56,7 +55,7 @@ func (d *subreaperTree) below(tops []proc) []proc {
 		seen[p.pid] = true
 	}
 	for i := 0; i < len(all); i++ {
-		pids, _ := children(d.platform.sys, all[i]) // who is missed is an orphan when these are dead
+		pids, _ := children(d.platform.sys, all[i]) // a missed process becomes an orphan later
 		for _, pid := range pids {
 			if seen[pid] {
 				continue
@@ -70,20 +69,20 @@ func (d *subreaperTree) below(tops []proc) []proc {
 	return all
 }
 
-// members are the processes of the job that live, seen after the call.
+// members returns the live processes of the job, seen after the call.
 func (d *subreaperTree) members() (all []proc) {
 	orphans := d.orphans()
 	d.platform.engine.bounded(func() { all = d.below(append(d.main(), orphans...)) })
 	return all
 }
 
-// hanging are the main process and what descends from it.
+// hanging returns the main process and its descendants.
 func (d *subreaperTree) hanging() (all []proc) {
 	d.platform.engine.bounded(func() { all = d.below(d.main()) })
 	return all
 }
 
-// main is the main process, if it lives.
+// main returns the main process, if it lives.
 func (d *subreaperTree) main() []proc {
 	if d.job == nil || d.job.proc.reaped() {
 		return nil
@@ -109,9 +108,9 @@ func (d *subreaperTree) send(procs []proc, sigs ...syscall.Signal) {
 
 func (*subreaperTree) atOnce() bool { return false }
 
-// kill stops whatever there is until nothing new appears, then kills it, and
-// again, until nothing is left: who is stopped does not fork. What hangs below
-// the main process goes first, without a look at the orphans of all jobs.
+// kill stops processes until no new ones appear, then kills them, and repeats: a
+// stopped process does not fork. Descendants of the main process go first, without a
+// scan for orphans.
 func (d *subreaperTree) kill() {
 	stop := func(procs []proc) { d.send(procs, unix.SIGSTOP) }
 	d.send(freeze(d.hanging, stop), unix.SIGKILL)
@@ -127,7 +126,7 @@ func (d *subreaperTree) kill() {
 	}
 }
 
-// freeze stops processes to a fixpoint and gives all of them.
+// freeze stops processes until list returns no new ones, and returns all.
 func freeze(list func() []proc, stop func([]proc)) []proc {
 	seen := make(map[proc]bool)
 	var all []proc
@@ -162,7 +161,7 @@ func pidsOf(procs []proc) []int {
 	return pids
 }
 
-// oom cannot be known: nobody counts.
+// oom returns Unknown: there is no counter.
 func (d *subreaperTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
 
 func (d *subreaperTree) end() { d.platform.orphans.forget(d.job) }

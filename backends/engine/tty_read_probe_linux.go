@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ttyReadProbe finds out whether processes wait for what is typed on one terminal: in a read
-// of it, or in a poll or select that can end by nothing else, which is how editors and
-// shells wait. Who polls for a while only, or for something beside, goes on without.
+// ttyReadProbe detects processes that wait for input of one terminal. It counts reads,
+// and polls and selects that nothing else can end, as in editors and shells. Calls with
+// a timeout or other descriptors do not count.
 type ttyReadProbe struct {
 	sys    Sys
 	device uint64 // of the terminal
-	secret bool   // what is typed is not shown: that is enough, where nothing can be seen
+	secret bool   // the terminal does not echo: enough evidence where calls are hidden
 }
 
-// lookAtTerminal looks at the terminal, then at who is in its foreground: what comes
-// between was not there. secret says that what is typed would not be shown.
+// lookAtTerminal probes the terminal before its foreground processes: input that
+// arrives between was not there. secret: the terminal would not echo.
 func (j *job) lookAtTerminal(master *readEnd, t tree) (seen inputState, secret bool) {
 	k := ttyReadProbe{sys: j.engine.opt.Sys}
 	group := 0
@@ -34,7 +34,7 @@ func (j *job) lookAtTerminal(master *readEnd, t tree) (seen inputState, secret b
 			front = append(front, pid)
 		}
 	}
-	if seen = lookAt(front, k.process); seen == reads { // it may have changed the modes before it began to
+	if seen = lookAt(front, k.process); seen == reads { // the process may have changed the modes before it read
 		master.use(func(fd int) {
 			if modes, err := k.sys.Modes(fd); err == nil {
 				k.secret = hidesInput(modes)
@@ -44,11 +44,10 @@ func (j *job) lookAtTerminal(master *readEnd, t tree) (seen inputState, secret b
 	return seen, k.secret
 }
 
-// hidesInput reports whether a terminal collects a line and shows nothing of it.
+// hidesInput reports whether a terminal collects a line without echo.
 func hidesInput(modes *unix.Termios) bool { return modes.Lflag&(unix.ICANON|unix.ECHO) == unix.ICANON }
 
-// open learns what it must know of the terminal: reads says that whoever reads it
-// waits.
+// open reads the terminal's state; reads means that a reader would block.
 func (k *ttyReadProbe) open(master int) (seen inputState, group int) {
 	modes, err := k.sys.Modes(master)
 	if err != nil {
@@ -71,15 +70,15 @@ func (k *ttyReadProbe) open(master int) (seen inputState, group int) {
 	switch ready, err := k.sys.Readable(peer); {
 	case err != nil:
 		return blind, 0
-	case ready: // it has what somebody will read
+	case ready: // unread input is there
 		return notReading, group
 	}
 	return reads, group
 }
 
-// process looks at the system calls in which its threads are. A process that may not
-// be looked at, and sleeps while the terminal hides what is typed, asks for a password:
-// sudo and ssh do.
+// process inspects the system calls of a process's threads. A process that cannot be
+// inspected, and sleeps while the terminal does not echo, asks for a password, as sudo
+// and ssh do.
 func (k *ttyReadProbe) process(pid int) inputState {
 	tids, err := listDir(k.sys, unix.AT_FDCWD, procPath(pid, "task"))
 	if err != nil {
@@ -93,7 +92,7 @@ func (k *ttyReadProbe) process(pid int) inputState {
 		case err != nil && denied(err) == notReading:
 			continue // it has ended
 		case err != nil && !r.sleeps(pid, thread):
-			continue // what it does cannot be seen while it ends or begins a program, either
+			continue // it exits or executes a program
 		case err != nil && k.secret:
 			return reads
 		case err != nil:
@@ -106,7 +105,7 @@ func (k *ttyReadProbe) process(pid int) inputState {
 	return notReading
 }
 
-// waits reports whether a system call ends only when something is typed.
+// waits reports whether only input can end a system call.
 func (k *ttyReadProbe) waits(pid int, thread string, text []byte) bool {
 	if fd := readOf(text); fd >= 0 {
 		return k.is(thread, fd)
@@ -139,8 +138,7 @@ func (k *ttyReadProbe) waits(pid int, thread string, text []byte) bool {
 	return true
 }
 
-// is reports whether a descriptor of a thread is the terminal, or the one of its
-// session by that name (/dev/tty).
+// is reports whether a descriptor of a thread is the terminal, or /dev/tty.
 func (k *ttyReadProbe) is(thread string, fd int) bool {
 	var st unix.Stat_t
 	err := k.sys.StatAt(unix.AT_FDCWD, thread+"fd/"+strconv.Itoa(fd), &st)
@@ -150,11 +148,11 @@ func (k *ttyReadProbe) is(thread string, fd int) bool {
 // pollReadNormal is POLLRDNORM, which x/sys lacks.
 const pollReadNormal = 0x40
 
-// mostWatched bounds the descriptors of one call that are looked at.
+// mostWatched bounds the inspected descriptors of one call.
 const mostWatched = 64
 
-// polled are the descriptors of a poll; ok is false if one is watched for something
-// else than input.
+// polled returns the descriptors of a poll. ok is false if one is polled for more than
+// input.
 func (k *ttyReadProbe) polled(pid int, args [6]uint64) (fds []int, ok bool) {
 	if args[1] > mostWatched {
 		return nil, false
@@ -175,7 +173,7 @@ func (k *ttyReadProbe) polled(pid int, args [6]uint64) (fds []int, ok bool) {
 	return fds, true
 }
 
-// selected are the descriptors of a select, as those of a poll.
+// selected returns the descriptors of a select, as polled does.
 func (k *ttyReadProbe) selected(pid int, args [6]uint64) (fds []int, ok bool) {
 	if args[0] > unix.FD_SETSIZE {
 		return nil, false
@@ -202,7 +200,7 @@ func (k *ttyReadProbe) selected(pid int, args [6]uint64) (fds []int, ok bool) {
 	return fds, true
 }
 
-// memory reads that of a process.
+// memory reads the memory of a process.
 func (k *ttyReadProbe) memory(pid int, at uint64, p []byte) bool {
 	if len(p) == 0 {
 		return true
@@ -211,8 +209,8 @@ func (k *ttyReadProbe) memory(pid int, at uint64, p []byte) bool {
 	return err == nil && n == len(p)
 }
 
-// parseCall takes the number and the arguments of a system call in which a thread
-// waits: "271 0x7f… 0x2 0x0 …".
+// parseCall parses number and arguments of the system call in which a thread waits, as
+// in "271 0x7f… 0x2 0x0 …".
 func parseCall(text []byte) (number int, args [6]uint64, ok bool) {
 	f := bytes.Fields(text)
 	if len(f) < 1+len(args) {

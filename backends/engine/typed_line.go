@@ -8,16 +8,12 @@ import (
 	"troupe/messages"
 )
 
-// What is given to a terminal is typed: while the terminal collects lines (ICANON) a
-// line has a bound, and its end of file is a key.
-
-// maxLine is how long a line may be: the kernel drops what is behind it, and keeps
-// room for its end (N_TTY_BUF_SIZE).
+// maxLine bounds a line, in bytes: the kernel drops more, and keeps room for the end
+// (N_TTY_BUF_SIZE).
 const maxLine = 4095
 
-// prepare makes a piece what is to be typed, or says why that cannot be: then nothing
-// of it is. It is called when all before it was taken, for a program may have changed
-// the modes then.
+// prepare turns a piece into what is typed, or returns why that is impossible. It runs
+// when all input before was taken, since a program may have changed the modes then.
 func (t *terminal) prepare(p *piece) *messages.Error {
 	modes := t.modes
 	t.end.use(func(master int) {
@@ -42,13 +38,12 @@ func (t *terminal) prepare(p *piece) *messages.Error {
 	return nil
 }
 
-// prepareEnd makes a piece the key for the end of the file. At the beginning of a line
-// it makes a read return nothing; behind the beginning of one it makes it return that,
-// and only the next is the end.
+// prepareEnd turns a piece into the key for end of file. At the start of a line the key
+// ends the input. Within a line it submits the line, so it is typed twice.
 func (t *terminal) prepareEnd(p *piece, modes *unix.Termios, cooked bool) *messages.Error {
 	key := modes.Cc[unix.VEOF]
 	if !cooked {
-		key = t.modes.Cc[unix.VEOF] // a program that reads keys knows it by that
+		key = t.modes.Cc[unix.VEOF] // a program in raw mode expects the initial key
 	}
 	if key == disabled {
 		return &messages.Error{
@@ -63,7 +58,7 @@ func (t *terminal) prepareEnd(p *piece, modes *unix.Termios, cooked bool) *messa
 	return nil
 }
 
-// longest is how long the longest line is that p ends or begins.
+// longest returns the length of the longest line that p ends or begins.
 func (t *terminal) longest(p []byte, modes *unix.Termios) int {
 	line, most := t.line, t.line
 	for _, b := range p {
@@ -77,7 +72,7 @@ func (t *terminal) longest(p []byte, modes *unix.Termios) int {
 	return most
 }
 
-// typed notes a piece that was written.
+// typed updates the incomplete line after a write.
 func (t *terminal) typed(p []byte) {
 	if !t.cooked {
 		return
@@ -89,7 +84,7 @@ func (t *terminal) typed(p []byte) {
 	}
 }
 
-// endsLine reports whether a key ends a line, or has it forgotten.
+// endsLine reports whether a key ends or drops a line.
 func endsLine(b byte, modes *unix.Termios) bool {
 	switch b {
 	case '\n':
