@@ -16,7 +16,7 @@ import (
 	"troupe/spill"
 )
 
-// answer does what one message asks. Nothing here waits.
+// answer handles one message. It never waits.
 func (s *server) answer(l *link, m message) {
 	m, err := m.unpack()
 	if err == nil {
@@ -24,7 +24,7 @@ func (s *server) answer(l *link, m message) {
 	}
 	switch {
 	case err == nil:
-	case m.kind == askStart: // its owner waits for a fact, and so does that of a control
+	case m.kind == askStart: // the owner of a start or control waits for a fact
 		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *asError(err), Shell: cannotRun, At: time.Now()})})
 	case m.kind == askDo:
 		w, _ := decode[control](m.body)
@@ -34,7 +34,7 @@ func (s *server) answer(l *link, m message) {
 	}
 }
 
-// say sends an answer, whatever its size.
+// say sends an answer of any size.
 func (s *server) say(l *link, m message) {
 	m, err := m.pack()
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *server) do(l *link, m message) error {
 	switch m.kind {
 	case askStart:
 		return s.start(l, m)
-	case sayResync: // what was asked before and did not come is asked again, or was refused
+	case sayResync: // the client repeats or refuses dropped requests
 	case askAdopt:
 		s.adopt(l, m)
 	case askLog:
@@ -79,7 +79,7 @@ func (s *server) do(l *link, m message) error {
 	return nil
 }
 
-// bound is the process of a binding that still holds.
+// bound returns the process of a binding, if that is current.
 func (s *server) bound(m message) (backends.Process, *servedJob) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *server) bound(m message) (backends.Process, *servedJob) {
 	return c.proc, c
 }
 
-// start starts a job, once: whoever asks again joins it.
+// start starts a job, once: a repeated start joins it.
 func (s *server) start(l *link, m message) error {
 	spec, err := decodeSpec(m.body)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *server) start(l *link, m message) error {
 		return full
 	}
 	if spec.Before > 0 && clock() > spec.Before {
-		return refused(messages.KeeperUnresponsive, "late", "the keeper took the start too late: it was told to have failed", "start it again")
+		return refused(messages.KeeperUnresponsive, "late", "the start reached the keeper too late: it was already reported as failed", "start it again")
 	}
 	c := &servedJob{
 		separate: spec.Stdio.Streams == messages.SeparateStreams && spec.Stdio.Terminal == (messages.Terminal{}),
@@ -128,26 +128,26 @@ func (s *server) start(l *link, m message) error {
 	s.mu.Lock()
 	s.jobs[m.job] = c
 	s.mu.Unlock()
-	e := &factForwarder{s: s, line: l, id: m.job, gen: m.gen, job: c}
-	s.bind(c, m.gen, s.engine.Start(spec.Spec, e.hear))
+	e := &factForwarder{s: s, link: l, id: m.job, gen: m.gen, job: c}
+	s.bind(c, m.gen, s.engine.Start(spec.Spec, e.receive))
 	return nil
 }
 
-// bind notes the process of a binding.
+// bind records the process of a binding.
 func (s *server) bind(c *servedJob, gen uint64, proc backends.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.proc, c.gen = proc, gen
 }
 
-// adopt binds a job anew. The engine replays what the client must know.
+// adopt binds a job again. The engine replays its facts.
 func (s *server) adopt(l *link, m message) {
 	s.mu.Lock()
 	c := s.jobs[m.job]
 	s.mu.Unlock()
 	if c != nil {
-		e := &factForwarder{s: s, line: l, id: m.job, gen: m.gen, job: c}
-		if proc, err := s.engine.Adopt(m.job, e.hear); err == nil {
+		e := &factForwarder{s: s, link: l, id: m.job, gen: m.gen, job: c}
+		if proc, err := s.engine.Adopt(m.job, e.receive); err == nil {
 			s.bind(c, m.gen, proc)
 			return
 		}
@@ -155,7 +155,7 @@ func (s *server) adopt(l *link, m message) {
 	l.send(message{kind: sayGone, gen: m.gen, job: m.job})
 }
 
-// control asks a process for something.
+// control performs a request on a process.
 func (s *server) control(proc backends.Process, c *servedJob, m message) error {
 	switch m.kind {
 	case askRelease:
@@ -188,7 +188,7 @@ func (s *server) control(proc backends.Process, c *servedJob, m message) error {
 		}
 		meta := append([]byte(nil), m.body...)
 		s.mu.Lock()
-		c.meta = meta // a start that is recorded later has it
+		c.meta = meta // for a start that is recorded later
 		s.mu.Unlock()
 		s.journal.append(entry{Kind: entryNoted, Job: m.job, Meta: meta})
 		proc.SaveMeta(meta)
@@ -208,7 +208,7 @@ func (s *server) control(proc backends.Process, c *servedJob, m message) error {
 	return nil
 }
 
-// notePaused notes whether a client has stopped the capture of a job's output.
+// notePaused records whether a client has paused the capture of a job's output.
 func (s *server) notePaused(c *servedJob, what backends.Control) backends.Control {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,10 +222,10 @@ func (s *server) notePaused(c *servedJob, what backends.Control) backends.Contro
 	return what
 }
 
-// nobodys is the number of a control that no client has asked for.
-const nobodys = math.MaxUint64
+// unpauseNth is the number of a control that no client has sent.
+const unpauseNth = math.MaxUint64
 
-// unpause lets jobs go on whose reader is gone.
+// unpause resumes jobs whose client has gone.
 func (s *server) unpause() {
 	s.mu.Lock()
 	var paused []backends.Process
@@ -237,11 +237,11 @@ func (s *server) unpause() {
 	}
 	s.mu.Unlock()
 	for _, proc := range paused {
-		proc.Do(backends.Sequenced{Control: backends.Resume{}, Nth: nobodys})
+		proc.Do(backends.Sequenced{Control: backends.Resume{}, Nth: unpauseNth})
 	}
 }
 
-// giveOrder gives the order in which two streams arrived.
+// giveOrder sends the output order of two streams.
 func (s *server) giveOrder(l *link, m message) error {
 	order, err := s.store.Order(string(m.job))
 	if err != nil {
@@ -256,8 +256,8 @@ func (s *server) giveOrder(l *link, m message) error {
 	return nil
 }
 
-// giveLog answers with the state of a log, and a descriptor if the client lacks
-// the one that holds the bytes now.
+// giveLog sends the state of a log, and a descriptor if the client lacks the present
+// one.
 func (s *server) giveLog(l *link, m message) error {
 	want, err := decode[wantLog](m.body)
 	if err != nil {
@@ -294,7 +294,7 @@ func (s *server) giveLog(l *link, m message) error {
 	return nil
 }
 
-// placeOf names what a descriptor leads to.
+// placeOf identifies the file of a descriptor.
 func placeOf(f *os.File) (place string, err error) {
 	err = withFd(f, func(fd int) error {
 		var st unix.Stat_t
@@ -307,7 +307,7 @@ func placeOf(f *os.File) (place string, err error) {
 	return place, err
 }
 
-// list answers with all jobs, some at a time.
+// list sends all jobs, in several messages.
 func (s *server) list(l *link, m message) error {
 	all, err := s.engine.Inventory(context.Background())
 	if err != nil {
@@ -332,12 +332,12 @@ func (s *server) list(l *link, m message) error {
 	return nil
 }
 
-// close ends all jobs, and the keeper.
+// close ends all jobs and the keeper.
 func (s *server) close(l *link, m message) {
 	go s.end.Do(func() {
 		left := s.engine.Close(false)
 		s.mu.Lock()
-		s.ending = true // who comes behind our answer is for the next keeper
+		s.ending = true // later clients must wait for the next keeper
 		s.mu.Unlock()
 		s.say(l, message{kind: sayClosed, gen: m.gen, body: encode(left)})
 		close(s.ended)

@@ -7,14 +7,14 @@ import (
 	"troupe/messages"
 )
 
-// call is one question that waits for its answer.
+// call is one request that waits for its answer.
 type call struct {
 	take func(message) (last bool, err error)
 	done chan error // capacity 1
 }
 
-// call asks, and gives each answer to take until that says it was the last, in
-// the goroutine that receives.
+// call sends a request and passes each answer to take, in the receiving goroutine,
+// until take returns last.
 func (c *Client) call(ctx context.Context, m message, take func(message) (bool, error)) error {
 	k := &call{take: take, done: make(chan error, 1)}
 	c.mu.Lock()
@@ -25,7 +25,7 @@ func (c *Client) call(ctx context.Context, m message, take func(message) (bool, 
 	c.gen++
 	m.gen = c.gen
 	c.calls[m.gen] = k
-	l := c.line
+	l := c.link
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -40,7 +40,7 @@ func (c *Client) call(ctx context.Context, m message, take func(message) (bool, 
 		return ctx.Err()
 	case <-c.done:
 	}
-	select { // the answer may have been the last that was received
+	select { // the answer may have come last
 	case err := <-k.done:
 		return err
 	default:
@@ -48,10 +48,10 @@ func (c *Client) call(ctx context.Context, m message, take func(message) (bool, 
 	}
 }
 
-// errGone is what who waits for a keeper hears when that has died.
-var errGone = refused(messages.Internal, "keeper", "the keeper is gone", "ask again: the next one has the jobs that can be told of")
+// errGone is the result of calls to a keeper that has died.
+var errGone = refused(messages.Internal, "keeper", "the keeper has died", "retry: the next keeper has the jobs on record")
 
-// answered gives an answer to who waits for it.
+// answered passes an answer to its call.
 func (c *Client) answered(m message) {
 	c.mu.Lock()
 	k := c.calls[m.gen]
@@ -85,7 +85,7 @@ func (k *call) end(err error) {
 	}
 }
 
-// isReplaced reports whether another client has come.
+// isReplaced reports whether another client has replaced this one.
 func isReplaced(err error) bool {
 	var e *messages.Error
 	return errors.As(err, &e) && e.Reason == errReplaced.Reason && e.Code == errReplaced.Code

@@ -14,7 +14,7 @@ import (
 	"troupe/spill"
 )
 
-// Client is the engine of a keeper, seen from the daemon. It is safe for
+// Client is the daemon's connection to a keeper, as an engine. It is safe for
 // concurrent use. Its jobs outlive it.
 type Client struct {
 	options   ClientOptions
@@ -22,38 +22,38 @@ type Client struct {
 	connector connector
 
 	mu          sync.Mutex
-	line        *link
+	link        *link
 	keeper      hello
-	conn        *conn // nil: between two
+	conn        *conn // nil: not connected
 	jobs        map[messages.UID]*job
 	recent      recentOutputs
 	calls       map[uint64]*call
-	gen         uint64 // of bindings and calls
-	inventoried bool   // it knows what the keeper has: from now on another may come
+	gen         uint64 // last number of a binding or call
+	inventoried bool   // the keeper's jobs are known; from now on it may be replaced
 	closed      bool
-	shutDown    bool            // nobody receives any more, and no keeper is looked for
-	startErr    *messages.Error // why nothing can be started now; nil: it can
+	shutDown    bool            // nothing is received any more, and no keeper is looked for
+	startErr    *messages.Error // why jobs cannot start now; nil: they can
 	stop        chan struct{}   // closed with closed
-	done        chan struct{}   // closed when nobody receives any more
+	done        chan struct{}   // closed when nothing is received any more
 
-	heartbeats    atomic.Uint64 // how often the keeper was heard
-	outage        *outage       // nil: it answers
+	heartbeats    atomic.Uint64 // datagrams received
+	outage        *outage       // nil: the keeper answers
 	unresponsive  chan struct{} // closed while it does not
-	resumed       string        // the keeper that was let go on, once
-	heartbeatDone chan struct{} // closed behind the last beat
+	resumed       string        // the keeper that was sent CONT, once
+	heartbeatDone chan struct{} // closed when the heartbeat ends
 }
 
 const (
-	// maxRequests is how many requests wait for a keeper that does not take them.
+	// maxRequests bounds the requests that wait for a keeper.
 	maxRequests = 1 << 16
-	// callBound is how long an answer may take: the keeper never waits for anything.
+	// callBound bounds the wait for an answer: the keeper itself never waits.
 	callBound = 10 * time.Second
 )
 
-// Open finds the keeper of a directory, or starts one if the options say how, and
-// connects to it. Another client of it is replaced.
+// Open connects to the keeper of a directory, or starts one if the options say how. It
+// replaces another client.
 func Open(ctx context.Context, o ClientOptions) (*Client, error) {
-	for tries := 1; ; tries++ { // one that is about to end lets nobody know what it has
+	for tries := 1; ; tries++ { // a keeper that is about to end does not list its jobs
 		c, err := openOnce(ctx, o)
 		if !errors.Is(err, errGone) || tries == brokenAfter {
 			return c, err
@@ -61,7 +61,7 @@ func Open(ctx context.Context, o ClientOptions) (*Client, error) {
 	}
 }
 
-// newClient makes a client that is not connected.
+// newClient returns a client that is not connected.
 func newClient(o ClientOptions) (*Client, error) {
 	name, err := newID()
 	if err != nil {
@@ -73,11 +73,11 @@ func newClient(o ClientOptions) (*Client, error) {
 		unresponsive: make(chan struct{}), heartbeatDone: make(chan struct{}),
 	}
 	c.connector = connector{o: o}
-	c.line = c.newLine()
+	c.link = c.newLink()
 	return c, nil
 }
 
-// connect is the first of a client's connections.
+// connect makes a client's first connection.
 func (c *Client) connect() (*conn, hello, error) {
 	return c.connector.connect(hello{Proto: protocol, Build: c.options.Build, BootID: bootID(), Client: c.name, Storage: &c.options.Storage})
 }
@@ -92,7 +92,7 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c.keeper, c.conn = h, conn
-	c.line.attach(conn, h.Heard)
+	c.link.attach(conn, h.Heard)
 	go c.run(conn)
 	go c.heartbeat()
 	all, err := c.list(ctx)
@@ -101,7 +101,7 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c.mu.Lock()
-	if c.shutDown { // it died behind its answer: nobody would look for the next
+	if c.shutDown { // the keeper died after its answer, and no other is looked for
 		c.mu.Unlock()
 		c.Close(true)
 		return nil, errGone
@@ -114,13 +114,13 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-func (c *Client) newLine() *link {
-	l := newLine(maxRequests)
+func (c *Client) newLink() *link {
+	l := newLink(maxRequests)
 	l.overflow = func() { go c.rebindAll(l) }
 	return l
 }
 
-// addJob makes a job known that the keeper has. Called with mu.
+// addJob adds a job that the keeper has. The caller holds mu.
 func (c *Client) addJob(h inventoryReply) *job {
 	j := c.jobs[h.ID]
 	if j == nil {
@@ -131,19 +131,19 @@ func (c *Client) addJob(h inventoryReply) *job {
 	return j
 }
 
-// Keeper reports who serves the jobs.
+// Keeper returns the id and pid of the keeper.
 func (c *Client) Keeper() (id string, pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.keeper.KeeperID, c.keeper.PID
 }
 
-// Features reports what the keeper's engine stands on.
+// Features returns the features of the keeper's engine.
 func (c *Client) Features() engine.Features {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var f engine.Features
-	_ = json.Unmarshal(c.keeper.Features, &f) // a keeper of another build may know others
+	_ = json.Unmarshal(c.keeper.Features, &f) // a keeper of another build may have others
 	return f
 }
 
@@ -176,7 +176,7 @@ func (c *Client) Start(s backends.Spec, facts backends.FactHandler) backends.Pro
 	return p
 }
 
-// refuse looks at what no keeper is needed for. Called with mu.
+// refuse makes the checks that need no keeper. The caller holds mu.
 func (c *Client) refuse(s backends.Spec) *messages.Error {
 	switch {
 	case c.closed:
@@ -197,7 +197,7 @@ func (c *Client) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pr
 	j := c.jobs[id]
 	c.mu.Unlock()
 	if j == nil {
-		return nil, refused(messages.NotFound, "job", "the keeper does not know the job, and nothing of it is left", "")
+		return nil, refused(messages.NotFound, "job", "unknown job: the keeper has no record of it", "")
 	}
 	return j.adopt(facts), nil
 }
@@ -212,7 +212,7 @@ func (c *Client) Inventory(ctx context.Context) ([]backends.InventoryJob, error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range all {
-		if c.jobs[h.ID] != nil { // else it was settled meanwhile
+		if c.jobs[h.ID] != nil { // otherwise it was settled meanwhile
 			jobs = append(jobs, h.InventoryJob)
 		}
 	}
@@ -229,35 +229,35 @@ func (c *Client) list(ctx context.Context) ([]inventoryReply, error) {
 	return all, err
 }
 
-// Open opens a log of any job that the keeper has logs of, over and settled ones
-// too. It is spill.ErrNotFound for one that has not started.
+// Open opens a log of a job, also of an ended and settled one. It returns
+// spill.ErrNotFound if the job has not started.
 func (c *Client) Open(id messages.UID, stream messages.Stream) (spill.Log, error) {
 	c.mu.Lock()
 	j, o := c.jobs[id], c.recent.log(id, stream)
 	c.mu.Unlock()
 	if j != nil {
 		log, err := j.open(stream)
-		if errors.Is(err, errUnborn) {
+		if errors.Is(err, errNotStarted) {
 			return nil, spill.ErrNotFound
 		}
 		return log, err
 	}
 	if o == nil {
-		o = newOutlog(c, id, stream)
+		o = newRemoteLog(c, id, stream)
 	}
 	return o.reader(), nil
 }
 
-// Remove frees the logs of a job that is over.
+// Remove removes the logs of an ended job.
 func (c *Client) Remove(id messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.recent.drop(id)
-	c.line.send(message{kind: askRemove, job: id})
+	c.link.send(message{kind: askRemove, job: id})
 }
 
-// Close implements backends.Engine. With keep the keeper and its jobs go on and
-// wait for the next client; otherwise all jobs are killed, and the keeper ends.
+// Close implements backends.Engine. With keep the keeper and its jobs run on until the
+// next client; otherwise all jobs are killed and the keeper ends.
 func (c *Client) Close(keep bool) []messages.Survivor {
 	c.mu.Lock()
 	if c.closed {
@@ -269,7 +269,7 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	var left []messages.Survivor
 	ended := false
 	switch {
-	case c.isDone(): // there is nobody to ask
+	case c.isDone(): // there is no keeper
 	case !keep:
 		left, ended = c.endAll()
 	default:
@@ -303,10 +303,10 @@ func (c *Client) isDone() bool {
 	}
 }
 
-// endBound is how long a keeper may take to kill what it has.
+// endBound bounds the time in which a keeper kills its jobs.
 const endBound = 30 * time.Second
 
-// endAll ends the keeper with all it has; ended says that it will be gone soon.
+// endAll ends the keeper and its jobs; ended says that it confirmed that.
 func (c *Client) endAll() (left []messages.Survivor, ended bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), endBound)
 	defer cancel()
@@ -318,7 +318,7 @@ func (c *Client) endAll() (left []messages.Survivor, ended bool) {
 	c.fault(err)
 	if err != nil {
 		if _, pid := c.Keeper(); pid > 0 && statOf(pid) != nil {
-			left = append(left, messages.Survivor{PID: pid, State: statOf(pid)[0], Why: "it is the keeper, which did not say that its jobs have ended"})
+			left = append(left, messages.Survivor{PID: pid, State: statOf(pid)[0], Why: "the keeper did not confirm the end of its jobs"})
 		}
 	}
 	return left, err == nil

@@ -15,31 +15,31 @@ import (
 	"troupe/messages"
 )
 
-// conn is one connection: a socket of datagrams that keep their order. The
-// descriptor blocks, so that the runtime leaves it alone; no call here lets it.
+// conn is one connection: a socket of ordered datagrams. The descriptor is blocking, so
+// that the runtime does not poll it; calls here never block on it.
 type conn struct {
 	socket *os.File
 	raw    syscall.RawConn
-	in     *fdWaiter // something has come
+	in     *fdWaiter // signals input
 	buf    []byte    // of recv
 	oob    []byte
-	got    datagram           // by recv
+	got    datagram           // result of recv
 	take   func(uintptr)      // recvmsg into got
-	taken  func(uintptr) bool // the same, and whether that is all
+	taken  func(uintptr) bool // take, and whether it got a result
 
 	mu     sync.Mutex
-	room   *fdWaiter // of send, while it waits
+	room   *fdWaiter // signals room while send waits
 	closed bool
 }
 
-// datagram is what recvmsg says of one.
+// datagram is the result of recvmsg.
 type datagram struct {
 	n, oobn, flags int
 	err            error
 }
 
-// newConn takes over a connected socket of the type SOCK_SEQPACKET, unless there is an
-// error.
+// newConn takes over a connected socket of the type SOCK_SEQPACKET. After an error the
+// caller keeps it.
 func newConn(socket *net.UnixConn) (*conn, error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -62,7 +62,7 @@ func fileConn(f *os.File) (*conn, error) {
 	return connOf(raw)
 }
 
-// connOf makes a connection of a descriptor of its own.
+// connOf makes a connection of a duplicate descriptor.
 func connOf(raw syscall.RawConn) (*conn, error) {
 	fd, err := -1, error(nil)
 	if cerr := raw.Control(func(from uintptr) { fd, err = ownSocket(int(from)) }); cerr != nil {
@@ -113,8 +113,8 @@ func ownSocket(from int) (fd int, err error) {
 	return fd, nil
 }
 
-// close ends the connection for both sides, and for whoever waits here: a descriptor
-// that is closed leaves its epoll set, where what became of it may not have been seen.
+// close ends the connection for both sides and wakes waiters: closing a descriptor
+// removes it from its epoll set, and an event may get lost.
 func (c *conn) close() {
 	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
 	c.mu.Lock()
@@ -127,10 +127,10 @@ func (c *conn) close() {
 	_ = c.socket.Close()
 }
 
-// setReadDeadline bounds recv; the zero time: it waits for as long as it takes.
+// setReadDeadline bounds recv; the zero time: no bound.
 func (c *conn) setReadDeadline(t time.Time) { _ = c.in.set.SetReadDeadline(t) }
 
-// peer is the user of the other side, as the kernel has it.
+// peer returns the user of the other side, from the kernel.
 func (c *conn) peer() (uid int, err error) {
 	var cred *unix.Ucred
 	cerr := c.raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
@@ -151,7 +151,7 @@ func (c *conn) hungUp() bool {
 	return gone
 }
 
-// listener is the process that made the socket to which this one is connected.
+// listener returns the process that made the socket.
 func (c *conn) listener() (pid int) {
 	_ = c.raw.Control(func(fd uintptr) {
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
@@ -161,7 +161,7 @@ func (c *conn) listener() (pid int) {
 	return pid
 }
 
-// ours refuses another user: root may be on the other side, nobody else.
+// ours refuses another user; root is allowed.
 func (c *conn) ours() error {
 	uid, err := c.peer()
 	if err == nil && (uid == os.Geteuid() || uid == 0) {
@@ -170,10 +170,11 @@ func (c *conn) ours() error {
 	return refused(messages.Refused, "uid", "the other side of the keeper's socket belongs to the user "+strconv.Itoa(uid), "only its owner may use a keeper")
 }
 
-// trySend sends a datagram if there is room for it, else it returns EAGAIN.
+// trySend sends a datagram, or returns EAGAIN if there is no room.
 func (c *conn) trySend(p []byte, file *os.File) error { return c.send(p, file, false) }
 
-// send waits for room if it is told to. There is one sender at a time.
+// send sends a datagram, and waits for room if wait is set. Only one goroutine may send
+// at a time.
 func (c *conn) send(p []byte, file *os.File, wait bool) error {
 	if file == nil {
 		return c.sendWith(p, nil, wait)
@@ -209,7 +210,7 @@ func (c *conn) sendWith(p, oob []byte, wait bool) (err error) {
 	return errors.Join(werr, err)
 }
 
-// awaitRoom makes the room, which close ends.
+// awaitRoom sets room, which close also closes.
 func (c *conn) awaitRoom() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,11 +222,11 @@ func (c *conn) awaitRoom() error {
 	return errors.Join(cerr, err)
 }
 
-// maxFiles is more descriptors than any datagram of ours has.
+// maxFiles is more than the descriptors of any datagram.
 const maxFiles = 8
 
-// recv waits for a datagram. What it returns is valid until the next call; the
-// caller closes the files.
+// recv waits for a datagram. Its result is valid until the next call; the caller closes
+// the files.
 func (c *conn) recv() ([]byte, []*os.File, error) {
 	if err := c.in.until(c.taken); err != nil {
 		c.mu.Lock()
@@ -248,15 +249,14 @@ func (c *conn) recv() ([]byte, []*os.File, error) {
 		closeAll(files)
 		return nil, nil, malformed("a datagram of more than 64 KiB")
 	}
-	if flags&unix.MSG_CTRUNC != 0 { // no descriptor was free: who asked is told, else it would be sent again and again
+	if flags&unix.MSG_CTRUNC != 0 { // no descriptor was free: the request fails, since a retry would be endless
 		closeAll(files)
 		files = nil
 	}
 	return c.buf[:n], files, nil
 }
 
-// received takes the descriptors out of a control message. They are closed on
-// exec: recvmsg was told so.
+// received returns the descriptors of a control message. recvmsg has set close-on-exec.
 func received(oob []byte) []*os.File {
 	if len(oob) == 0 {
 		return nil
@@ -284,7 +284,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// withFd calls do with the descriptor of a file, which it leaves as it is.
+// withFd calls do with the descriptor of a file, and leaves its mode unchanged.
 func withFd(f *os.File, do func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

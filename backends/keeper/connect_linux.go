@@ -18,8 +18,8 @@ import (
 	"troupe/messages"
 )
 
-// startBound is how long a keeper may take to say hello: it may have to wait for
-// its predecessor's lease, and to end what that has left.
+// startBound bounds the start of a keeper, until its hello: it may wait for its
+// predecessor's lease, and kill leftovers.
 const startBound = 2*leaseBound + remainsBound
 
 // connector connects to the keeper of a directory, and starts one if there is none.
@@ -28,10 +28,10 @@ type connector struct {
 
 	mu       sync.Mutex
 	children sync.WaitGroup // keepers started here
-	cgroup   string         // made for them
+	cgroup   string         // made for the keepers
 }
 
-// connect gives a connection on which both sides have said hello.
+// connect returns a connection on which both sides have sent hello.
 func (f *connector) connect(me hello) (*conn, hello, error) {
 	woken := false
 	for pause, tries := findFirst, 0; ; pause, tries = 2*pause, tries+1 {
@@ -47,14 +47,14 @@ func (f *connector) connect(me hello) (*conn, hello, error) {
 		if !errors.Is(err, errHungUp) && !errors.Is(err, errEnding) || tries == greetTries {
 			return c, h, err
 		}
-		<-time.NewTimer(pause).C // it is about to die, and its successor to come
+		<-time.NewTimer(pause).C // it is about to end; a successor follows
 	}
 }
 
-// greetTries at doubling distances from findFirst on are five seconds.
+// greetTries attempts take five seconds: the pause doubles from findFirst.
 const greetTries = 10
 
-// once is one try. A keeper that could not begin may have taken its directory along.
+// once makes one attempt. A keeper that could not start may have removed its directory.
 func (f *connector) once(me hello) (*conn, hello, error) {
 	dir, err := openDir(f.o.Dir, len(f.o.Program) > 0)
 	if err != nil {
@@ -66,12 +66,12 @@ func (f *connector) once(me hello) (*conn, hello, error) {
 		h, err := f.greetListener(c, me)
 		return c, h, err
 	}
-	if errors.Is(err, unix.EAGAIN) { // as many wait for it as may
+	if errors.Is(err, unix.EAGAIN) { // its backlog is full
 		return nil, hello{}, &unresponsiveError{}
 	}
 	absent := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
 	if absent {
-		if c, err = callFor(dir, err); err == nil {
+		if c, err = awaitRecreatedSocket(dir, err); err == nil {
 			h, err := f.greetListener(c, me)
 			return c, h, err
 		}
@@ -90,7 +90,7 @@ func (f *connector) once(me hello) (*conn, hello, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = errNoHello
 	}
-	if errors.Is(err, errRunning) { // somebody else was faster
+	if errors.Is(err, errRunning) { // another process has started one
 		if c, err = dial(dir, socketName); err == nil {
 			h, err = f.greetListener(c, me)
 		} else if errors.Is(err, unix.ENOENT) {
@@ -100,26 +100,26 @@ func (f *connector) once(me hello) (*conn, hello, error) {
 	return c, h, err
 }
 
-// errNoSocket is a keeper that lives, has lost its socket, and does not make another.
+// errNoSocket reports a running keeper whose socket was removed and not made again.
 func errNoSocket(dir string) error {
-	return refused(messages.Refused, "socket", "a keeper of "+dir+" lives, and its socket was removed",
-		"fuser "+filepath.Join(dir, lockName)+" names its process: kill (TERM) ends it and its jobs, and the next daemon begins with another")
+	return refused(messages.Refused, "socket", "the keeper of "+dir+" is running, but its socket was removed",
+		"fuser "+filepath.Join(dir, lockName)+" shows its process; kill (TERM) stops it and its jobs, and the next daemon starts another")
 }
 
-// errNoHello is a keeper that was started and says nothing.
-var errNoHello = refused(messages.Internal, "hello", "the keeper that was started did not say hello", "what it says is in "+errorsName+" of its directory")
+// errNoHello reports a started keeper that sends no hello.
+var errNoHello = refused(messages.Internal, "hello", "the keeper that was started did not say hello", "see "+errorsName+" in its directory")
 
-// unresponsiveError is a keeper that lives and does not say hello.
+// unresponsiveError reports a running keeper that sends no hello.
 type unresponsiveError struct{ pid int }
 
 func (e *unresponsiveError) Error() string { return errSilent(e.pid).Error() }
 
-// greetListener says hello to a keeper that was there before.
+// greetListener greets a keeper that was running before.
 func (f *connector) greetListener(c *conn, me hello) (hello, error) {
 	pid := c.listener()
 	bound := helloBound
-	if f.o.beat > 0 {
-		bound = 3 * f.o.beat
+	if f.o.heartbeat > 0 {
+		bound = 3 * f.o.heartbeat
 	}
 	h, err := greet(c, me, bound)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -128,10 +128,10 @@ func (f *connector) greetListener(c *conn, me hello) (hello, error) {
 	return h, err
 }
 
-// errHungUp is a keeper that died, or let go, before it said hello.
-var errHungUp = refused(messages.Internal, "hung_up", "the keeper ended before it said hello", "what it says is in "+errorsName+" of its directory")
+// errHungUp reports a keeper that ended before its hello.
+var errHungUp = refused(messages.Internal, "hung_up", "the keeper ended before it said hello", "see "+errorsName+" in its directory")
 
-// greet says hello and waits for the answer; without one the connection is closed.
+// greet sends hello and waits for the answer. Without one it closes the connection.
 func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 	defer func() {
 		if err != nil {
@@ -144,7 +144,7 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 	c.setReadDeadline(time.Now().Add(bound))
 	p, files, err := c.recv()
 	closeAll(files)
-	if errors.Is(err, unix.ECONNRESET) { // it has not read our hello: why may come behind that
+	if errors.Is(err, unix.ECONNRESET) { // it has not read our hello; its error may follow
 		p, files, err = c.recv()
 		closeAll(files)
 	}
@@ -155,14 +155,14 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return h, err
 		}
-		return h, refused(messages.Internal, "keeper", "the keeper did not say hello: "+err.Error(), "what it says is in "+errorsName+" of its directory")
+		return h, refused(messages.Internal, "keeper", "the keeper did not say hello: "+err.Error(), "see "+errorsName+" in its directory")
 	}
 	c.setReadDeadline(time.Time{})
 	return parseHello(p)
 }
 
-// start starts a keeper in a session and a cgroup of its own, which holds nothing
-// of this process but one end of a socket pair.
+// start starts a keeper in its own process session and cgroup. It inherits only one end
+// of a socket pair.
 func (f *connector) start(dir *os.File) (*conn, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -181,7 +181,7 @@ func (f *connector) start(dir *os.File) (*conn, error) {
 	return c, nil
 }
 
-// keptVars are what a keeper needs of an environment: nothing of it is secret.
+// keptVars lists the environment variables that a keeper gets; none is secret.
 var keptVars = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TZ"}
 
 func (f *connector) fork(dir, socket *os.File) error {
@@ -197,7 +197,7 @@ func (f *connector) fork(dir, socket *os.File) error {
 	defer said.Close()
 	env := f.o.Env
 	if env == nil {
-		env = []string{} // else it would be all of ours
+		env = []string{} // nil would pass the whole environment
 		for _, name := range keptVars {
 			if value, ok := os.LookupEnv(name); ok {
 				env = append(env, name+"="+value)
@@ -211,7 +211,7 @@ func (f *connector) fork(dir, socket *os.File) error {
 	argv := append(append([]string(nil), f.o.Program...), "--dir", f.o.Dir, "--fd", "3")
 	var child *os.Process
 	if cgroup := f.makeCgroup(); cgroup != nil {
-		_ = withFd(cgroup, func(fd int) error { // refused: it starts without
+		_ = withFd(cgroup, func(fd int) error { // if refused, it starts without
 			attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 			var err error
 			child, err = os.StartProcess(argv[0], argv, attr)
@@ -229,13 +229,12 @@ func (f *connector) fork(dir, socket *os.File) error {
 	return nil
 }
 
-// cgroupPrefix begins the name of a keeper's cgroup.
+// cgroupPrefix is the prefix of a keeper's cgroup name.
 const cgroupPrefix = "troupe.keeper-"
 
-// makeCgroup makes the keeper's cgroup beside that of this process, so that the
-// end of one does not take the other along, or else below it; nil: there is none
-// to be had. It has one name for each directory: the next keeper finds what the
-// last one left.
+// makeCgroup makes the keeper's cgroup beside that of this process, so that each
+// outlives the other, or below it; nil: impossible. Its name depends on the directory,
+// so that the next keeper finds what the last one left.
 func (f *connector) makeCgroup() *os.File {
 	own := ownCgroup()
 	if own == "" {
@@ -247,7 +246,7 @@ func (f *connector) makeCgroup() *os.File {
 	if filepath.Base(own) == name { // this process is in it
 		places = []string{filepath.Dir(own)}
 	} else {
-		if _, err := os.Stat(filepath.Join(own, "cgroup.type")); err == nil { // the top has no such file, and nothing beside it
+		if _, err := os.Stat(filepath.Join(own, "cgroup.type")); err == nil { // the root has no such file
 			places = append(places, filepath.Dir(own))
 		}
 		places = append(places, own)
@@ -269,7 +268,7 @@ func (f *connector) makeCgroup() *os.File {
 	return nil
 }
 
-// ownCgroup is the directory of this process's cgroup v2; "" where there is none.
+// ownCgroup returns the directory of this process's cgroup v2; "": none.
 func ownCgroup() string {
 	member, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -298,11 +297,10 @@ func ownCgroup() string {
 	return ""
 }
 
-// close waits for the keepers that were started here, if they have ended, and
-// removes what was made for them.
+// close reaps the keepers started here, if they have ended, and removes their cgroup.
 func (f *connector) close(ended bool) {
 	if !ended {
-		return // they live, and belong to nobody
+		return // they run on
 	}
 	f.children.Wait()
 	f.mu.Lock()

@@ -129,7 +129,7 @@ func TestKeeperDiesUnderADaemon(t *testing.T) {
 	if _, now := c.Keeper(); now == pid {
 		t.Error("the keeper is the same")
 	}
-	if err := <-told; !strings.Contains(err.Error(), fmt.Sprintf("the keeper (process %d) has died", pid)) {
+	if err := <-told; !strings.Contains(err.Error(), fmt.Sprintf("keeper %d died", pid)) {
 		t.Errorf("its death was told as %v", err)
 	}
 	n := newEar(t)

@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// openDir opens the directory of a keeper, and makes it if it is told to. One that
-// others can enter, or that is not this user's, is refused.
+// openDir opens the directory of a keeper, and makes it if create is set. It refuses
+// one that other users can enter or own.
 func openDir(path string, create bool) (*os.File, error) {
 	if !filepath.IsAbs(path) {
 		return nil, messages.Invalid("dir", "the keeper's directory is not an absolute path: "+strconv.Quote(path))
@@ -48,10 +48,10 @@ func openDir(path string, create bool) (*os.File, error) {
 	return dir, nil
 }
 
-// notOpened is a directory that could not be made or entered. Most often it is not the
-// directory that is wrong.
+// notOpened reports a directory that could not be made or entered; often the directory
+// is not the cause.
 func notOpened(path string, err error) error {
-	code, reason, hint := messages.Refused, "dir", "see to it that it can be made, entered and written by this user"
+	code, reason, hint := messages.Refused, "dir", "make sure that this user can make, enter and write it"
 	switch {
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
 		return notOurs(path, err.Error())
@@ -60,15 +60,15 @@ func notOpened(path string, err error) error {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		code, hint = messages.ResourceExhausted, "free some space, or files, then try again"
 	}
-	return refused(code, reason, path+" cannot be the place of a keeper: "+err.Error(), hint)
+	return refused(code, reason, path+" cannot be a keeper's directory: "+err.Error(), hint)
 }
 
 func notOurs(path, why string) error {
-	return refused(messages.Refused, "dir", path+" cannot be the place of a keeper: "+why, "it must be a directory of this user alone (mode 0700), and no symbolic link")
+	return refused(messages.Refused, "dir", path+" cannot be a keeper's directory: "+why, "it must be a directory of this user alone (mode 0700), and no symbolic link")
 }
 
-// openIn opens a file in a directory, never through a symbolic link. One that is
-// not a plain file of this user's alone is refused.
+// openIn opens a file in a directory, not through a symbolic link. It refuses all but a
+// plain file of this user alone.
 func openIn(dir *os.File, name string, flags int) (*os.File, error) {
 	var f *os.File
 	err := withFd(dir, func(fd int) error {
@@ -91,15 +91,15 @@ func openIn(dir *os.File, name string, flags int) (*os.File, error) {
 	return f, err
 }
 
-// leaseBound is how long a keeper waits for one that dies to let go: the kernel
-// takes the lock back with the last of its threads.
+// leaseBound bounds the wait for a dying keeper's lease: the kernel frees the lock with
+// its last thread.
 const leaseBound = 5 * time.Second
 
-// errRunning says that the directory has a keeper.
+// errRunning reports that the directory has a keeper.
 var errRunning = refused(messages.Busy, "keeper", "a keeper of this directory is running already", "connect to it")
 
-// takeLease takes the writer's lease, or reports errRunning. When bound is over
-// the process must end: the wait may go on.
+// takeLease takes the lease of the keeper, or returns errRunning. After bound the
+// process must end, since the wait may continue.
 func takeLease(dir *os.File, bound time.Duration) (*os.File, error) {
 	f, err := openIn(dir, lockName, unix.O_RDWR|unix.O_CREAT)
 	if err != nil {
@@ -133,8 +133,8 @@ func takeLease(dir *os.File, bound time.Duration) (*os.File, error) {
 	}
 }
 
-// inDir is a path to a name in an open directory: it is short, whatever the
-// directory's is, and leads where that was when it was opened.
+// inDir returns a short path to a name in an open directory, valid also after the
+// directory was moved.
 func inDir(dir *os.File, name string) (path string, err error) {
 	err = withFd(dir, func(fd int) error {
 		path = "/proc/self/fd/" + strconv.Itoa(fd) + "/" + name
@@ -143,8 +143,8 @@ func inDir(dir *os.File, name string) (path string, err error) {
 	return path, err
 }
 
-// listen makes the keeper's socket, in place of that of a dead one. Anything else
-// of that name is refused.
+// listen makes the keeper's socket in place of a dead one's. It refuses to replace
+// anything else.
 func listen(dir *os.File, name string) (*net.UnixListener, error) {
 	full := filepath.Join(dir.Name(), name)
 	path, err := inDir(dir, name)
@@ -157,7 +157,7 @@ func listen(dir *os.File, name string) (*net.UnixListener, error) {
 	case err != nil:
 		return nil, err
 	case st.Mode&unix.S_IFMT != unix.S_IFSOCK || int(st.Uid) != os.Geteuid():
-		return nil, notOurs(full, "it is there, and no socket of this user")
+		return nil, notOurs(full, "it exists and is not a socket of this user")
 	default:
 		if err := unix.Unlink(path); err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func listen(dir *os.File, name string) (*net.UnixListener, error) {
 	}
 	f := os.NewFile(uintptr(fd), full)
 	defer f.Close()
-	if err := unix.Fchmod(fd, 0o600); err != nil { // the name is made with this mode
+	if err := unix.Fchmod(fd, 0o600); err != nil { // bind uses this mode
 		return nil, err
 	}
 	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
@@ -185,7 +185,7 @@ func listen(dir *os.File, name string) (*net.UnixListener, error) {
 	return l.(*net.UnixListener), nil
 }
 
-// dial connects to the socket of a directory, if that and the socket are ours.
+// dial connects to the socket of a directory, if this user owns both.
 func dial(dir *os.File, name string) (*conn, error) {
 	full := filepath.Join(dir.Name(), name)
 	path, err := inDir(dir, name)
@@ -197,7 +197,7 @@ func dial(dir *os.File, name string) (*conn, error) {
 		return nil, &os.PathError{Op: "connect", Path: full, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK || int(st.Uid) != os.Geteuid() {
-		return nil, notOurs(full, "it is no socket of this user")
+		return nil, notOurs(full, "it is not a socket of this user")
 	}
 	socket, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
 	if err != nil {
@@ -215,7 +215,7 @@ func dial(dir *os.File, name string) (*conn, error) {
 	return c, nil
 }
 
-// bootID names this run of the machine.
+// bootID returns the id of this boot of the machine.
 func bootID() string {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || len(text) < 36 {

@@ -21,11 +21,11 @@ func TestThePlaceOfAKeeperThatCannotBeOpened(t *testing.T) {
 		reason, hint string
 	}{
 		{unix.ELOOP, messages.Refused, "dir", "it must be a directory of this user alone (mode 0700), and no symbolic link"},
-		{unix.EACCES, messages.Refused, "dir", "see to it that it can be made, entered and written by this user"},
+		{unix.EACCES, messages.Refused, "dir", "make sure that this user can make, enter and write it"},
 		{unix.EMFILE, messages.ResourceExhausted, "descriptors", "end some jobs, or raise the limit of open files (ulimit -n)"},
 		{&os.PathError{Op: "mkdir", Path: "/d", Err: unix.ENOSPC}, messages.ResourceExhausted, "dir", "free some space, or files, then try again"},
 	} {
-		want := messages.Error{Code: c.code, Reason: c.reason, Message: fmt.Sprintf("/d cannot be the place of a keeper: %v", c.err), Hint: c.hint}
+		want := messages.Error{Code: c.code, Reason: c.reason, Message: fmt.Sprintf("/d cannot be a keeper's directory: %v", c.err), Hint: c.hint}
 		if got := asError(notOpened("/d", c.err)); *got != want {
 			t.Errorf("%+v, want %+v", *got, want)
 		}

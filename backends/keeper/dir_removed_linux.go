@@ -11,13 +11,13 @@ import (
 	"troupe/messages"
 )
 
-// errPlaceGone refuses what would be started where nobody can find it again.
-var errPlaceGone = refused(messages.Refused, "gone", "the directory of the keeper was removed: what is started now could not be recorded, or found again",
-	"end the daemon and its jobs with troupe shutdown --stop-jobs: the next one makes its directory anew")
+// errPlaceGone refuses a job that could not be found again.
+var errPlaceGone = refused(messages.Refused, "gone", "the directory of the keeper was removed: a new job could not be recorded or found again",
+	"stop the daemon and its jobs with troupe shutdown --stop-jobs; the next daemon makes the directory again")
 
-// dirRemoved reports whether nothing leads to this keeper any more, since its directory
-// was removed with all that was in it. One that was moved can come back, and one that
-// has lost a file is found by the others: neither is gone.
+// dirRemoved reports whether the directory was removed with its contents, so that no
+// client finds this keeper. A moved directory can come back, and a keeper that lost one
+// file is still found.
 func (s *server) dirRemoved() bool {
 	var st unix.Stat_t
 	for _, name := range []string{journalName, socketName, lockName} {
@@ -29,9 +29,8 @@ func (s *server) dirRemoved() bool {
 	return s.unlinked()
 }
 
-// endIfUnreachable ends the jobs, and the keeper, when it has no client and none can
-// come: they would live on for ever, and no one could stop them. A detached job has its
-// end without a client, and is left to it.
+// endIfUnreachable ends the jobs and the keeper if it has no client and cannot get one:
+// no client could stop the jobs. A detached job ends without a client, and runs on.
 func (s *server) endIfUnreachable() {
 	s.mu.Lock()
 	stays := s.options.Alone || s.conn != nil || s.ending
@@ -43,15 +42,14 @@ func (s *server) endIfUnreachable() {
 	s.cancel()
 }
 
-// watchDir sees to it that a keeper that nobody is connected to notices when its
-// directory is removed, and any when it is called. The function that it returns is called
-// when the keeper ends. Where the kernel has no watch to give, a removal is noticed when
-// the next client leaves.
+// watchDir watches the directory for its removal and for calls of clients, and returns
+// a function that ends this. Without a kernel watch a removal is noticed when the next
+// client leaves.
 func (s *server) watchDir(serving *sync.WaitGroup) func() {
 	if s.options.Alone {
 		return func() {}
 	}
-	path, err := inDir(s.dir, ".") // this one, wherever it was moved
+	path, err := inDir(s.dir, ".") // valid also after a move
 	if err != nil {
 		return func() {}
 	}
@@ -71,12 +69,12 @@ func (s *server) watchDir(serving *sync.WaitGroup) func() {
 	}
 }
 
-// watchRemovals looks behind each name that has gone: the last one may go before the
-// directory, or long after others.
+// watchRemovals checks the directory after each removal of a name: names may go in any
+// order.
 func (s *server) watchRemovals(removed *os.File, serving *sync.WaitGroup) {
 	events := make([]byte, 4096)
 	for {
-		s.endIfUnreachable() // also for what went before there was a watch
+		s.endIfUnreachable() // also for removals before the watch
 		s.recreateSocket(serving)
 		if _, err := removed.Read(events); err != nil {
 			return
@@ -84,8 +82,8 @@ func (s *server) watchRemovals(removed *os.File, serving *sync.WaitGroup) {
 	}
 }
 
-// recreateSocket makes the socket anew when a client that found none has called: it may have
-// been removed alone. It is not made sooner, where it may just be the first to go of all.
+// recreateSocket makes the socket again when a client that did not find it has called.
+// It does not do so earlier: the socket may only be the first name that goes.
 func (s *server) recreateSocket(serving *sync.WaitGroup) {
 	err := withFd(s.dir, func(fd int) error { return unix.Unlinkat(fd, callName, 0) })
 	if err != nil || s.unlinked() {
@@ -93,7 +91,7 @@ func (s *server) recreateSocket(serving *sync.WaitGroup) {
 	}
 	fresh, err := listen(s.dir, socketName)
 	if err != nil {
-		s.fault("", fmt.Errorf("its socket has gone, and no other can be made: %w", err))
+		s.fault("", fmt.Errorf("the socket was removed and cannot be made again: %w", err))
 		return
 	}
 	s.mu.Lock()
@@ -107,8 +105,8 @@ func (s *server) recreateSocket(serving *sync.WaitGroup) {
 	serving.Go(func() { s.accept(fresh, serving) })
 }
 
-// unlinked reports whether the lease was removed, as with all of the directory. What
-// cannot be looked at is there: a file system that fails must not end jobs.
+// unlinked reports whether the lease file was removed. After an error it returns false:
+// a failing file system must not end jobs.
 func (s *server) unlinked() bool {
 	var st unix.Stat_t
 	err := withFd(s.lease, func(fd int) error { return unix.Fstat(fd, &st) })

@@ -1,44 +1,63 @@
-// Package keeper is the engine behind a socket. A keeper is a small process that
-// is parent of all jobs, writer of their logs and executor of their ends; its
-// Client, the daemon's side, is a backends.Engine whose jobs do not notice when
-// the daemon is killed: the next one connects, and adopts them.
+// Package keeper runs an engine in a process of its own, reached by a socket. The keeper is the
+// parent of all jobs, writes their logs and stops them. Its Client, in the daemon, is a
+// backends.Engine: jobs run on when the daemon is killed, and the next daemon adopts them.
 //
-// Serve is the keeper, Main the role around it; Open finds the keeper of a
-// directory or starts one, and connects.
+// Serve is the keeper, Main its process. Open connects to the keeper of a directory, and starts
+// one if there is none. A detached job has its own keeper, which ends with it: see Fleet.
 //
-//	client --hello--> keeper --hello--> client        versions, and what was heard
+//	client --hello--> keeper --hello--> client        versions, and numbers received
 //	client --start, adopt, do, stop, …--> keeper      requests, one way
-//	client <--facts-- keeper                          of the bound jobs
+//	client <--facts-- keeper                          of bound jobs
 //	client --log, inventory, close--> keeper          calls,
-//	client <--their answers-- keeper                  by number
+//	client <--answers-- keeper                        by number
 //
-// Both directions are numbered, and both sides keep what the other has not
-// acknowledged: a connection that breaks loses nothing, unless so much piles up
-// that it is dropped. Then a resync stands in its place, and the client says again
-// what it wants.
+// Both directions are numbered, and each side keeps messages until they are acknowledged, so a
+// broken connection loses nothing. If too many messages wait, they are dropped and replaced by
+// a resync; the client then repeats its requests.
 //
-// A job that is detached has a keeper of its own, which ends with it: see Fleet.
+// The journal outlives the keeper. The next keeper reports the status of jobs whose exit it
+// has. It reports the others as lost, after it has killed what is left of them.
 //
-// What survives the keeper's own death is its journal: the jobs whose exit it
-// holds are told by the next keeper with their true status, the others are lost,
-// once nothing of them is left alive.
+//	answer.go            handles a client's requests
+//	call.go              requests of a client that wait for an answer
+//	client.go            Client, the daemon's side
+//	conn.go              a connection of datagrams
+//	connect.go           finds, greets or starts a keeper
+//	dir.go               the keeper's directory, lease and socket
+//	dir_removed.go       detects that the directory was removed
+//	encode.go            bodies of messages and records
+//	encode_spec.go       the body of a start
+//	fd_reserve.go        descriptors reserved for clients
+//	fd_wait.go           waits for events of one descriptor
+//	fleet.go             Fleet: one keeper, and one for each detached job
+//	frame.go             datagrams, messages and hello
+//	health.go            Fleet's view of its main keeper
+//	heartbeat.go         detects an unresponsive keeper
+//	inspect.go           reads a keeper's files without asking it
+//	job.go               the daemon's copy of a keeper job
+//	journal.go           the journal's file: append, sync, compact
+//	journal_record.go    the journal's records and table
+//	kind.go              kinds and bodies of messages
+//	leftovers.go         kills and reports what a dead keeper left
+//	link.go              numbered messages over changing connections
+//	main.go              the process of a keeper
+//	null_process.go      the process of a job that reached no keeper
+//	only_job.go          the keeper of a single detached job
+//	options.go           options, limits, and names of files
+//	pack.go              large bodies in sealed memfds
+//	persist.go           moves logs of settled jobs to files
+//	pidfile.go           the pid file of a detached job
+//	process.go           a job as its owner holds it; repeats requests
+//	reconnect.go         receives, reconnects, resumes
+//	remote_log.go        reads logs through descriptors of the keeper
+//	replace_idle.go      replaces an idle keeper of another build
+//	serve_conn.go        serves one connection: handshake and facts
+//	server.go            Serve, the keeper
+//	small_outputs.go     small logs of jobs settled last
+//	socket_recreate.go   has a keeper make its removed socket again
+//	start_lock.go        keeps a starting daemon from jobs being started
+//	start_timeout.go     fails starts that no keeper answers
+//	states.go            sizes of many logs in one request
+//	unsupported.go       placeholders for other systems
+//	wait_end.go          waits for the end of a detached job
 package keeper
-
-import "troupe/messages"
-
-// Names in the directory of a keeper.
-const (
-	lockName    = "keeper.lock"    // the writer's lease: who holds its lock is the keeper
-	journalName = "keeper.journal" // what must survive the keeper
-	socketName  = "keeper.sock"
-	errorsName  = "keeper.err"  // what the runtime says when the keeper dies of a fault
-	givenName   = "keeper.file" // where the log of a detached job is
-	markName    = "keeper.gaps" // what is missing of it
-	guestName   = "guest.lock"  // who looks after a detached job for a moment holds it
-	logsName    = "logs"        // the root of the store
-	logsNode    = "keeper"      // and its node: the next keeper has its files
-)
-
-func refused(code messages.Code, reason, message, hint string) *messages.Error {
-	return &messages.Error{Code: code, Reason: reason, Message: message, Hint: hint}
-}

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// A body is a value as it travels, and as the journal has it: a tenth of the work
-// that JSON is, and no bytes that it would change. A struct is its fields that are
-// not zero, each behind a tag, made of its name, and its length; a list its elements,
-// each behind its length; a table of texts the list of its names, in their order, each
-// before its text; a number a varint; a time its seconds and nanoseconds; a
-// pointer that is not nil what it points to.
-// So a field that one side does not know is passed over, and one that was not sent
-// is zero: versions that differ by fields understand each other.
+// A body is an encoded value, in messages and in the journal. It takes a tenth of JSON's time,
+// and keeps any bytes. The encoding, by kind:
+//
+//   - struct: each field that is not zero, as tag of its name, length and value
+//   - list: each element as length and value
+//   - map of strings: the list of its keys in order, each followed by its value
+//   - number: varint; time: seconds and nanoseconds; pointer: what it points to
+//
+// Unknown fields are skipped and missing ones are zero, so that versions can differ by fields.
 
-// encode is the body of a value. What travels is of kinds that have one: the tests
-// see to it.
+// encode returns the body of a value. Tests ensure that all values sent have one.
 func encode(v any) []byte {
 	p, err := appendBody(nil, v)
 	if err != nil {
@@ -34,7 +34,7 @@ func appendBody(p []byte, v any) ([]byte, error) {
 	return appendValue(p, reflect.Indirect(reflect.ValueOf(v)))
 }
 
-// decode is the value of a body.
+// decode returns the value of a body.
 func decode[T any](body []byte) (T, error) {
 	var v T
 	if err := readValue(body, reflect.ValueOf(&v).Elem()); err != nil {
@@ -43,8 +43,8 @@ func decode[T any](body []byte) (T, error) {
 	return v, nil
 }
 
-// tagOf hashes the name of a field to two bytes (FNV-1a, folded). Fields that are not
-// exported have no tag and do not travel.
+// tagOf returns the tag of a field: its wire name in two bytes (FNV-1a, folded). Unexported
+// fields are not sent.
 func tagOf(f reflect.StructField) (tag uint16, travels bool) {
 	name := wireName(f)
 	h := uint32(2166136261)
@@ -82,7 +82,7 @@ func appendValue(p []byte, v reflect.Value) ([]byte, error) {
 	case reflect.Map:
 		return appendTable(p, v)
 	case reflect.Pointer:
-		if v.IsNil() { // one that is a field does not come here: it is zero
+		if v.IsNil() { // a nil field is zero, and does not come here
 			return p, errors.New("a nil pointer has no body")
 		}
 		return appendValue(p, v.Elem())
@@ -103,7 +103,7 @@ func appendList(p []byte, v reflect.Value) (_ []byte, err error) {
 	return p, nil
 }
 
-// appendTable takes maps of strings to strings.
+// appendTable appends a map of strings to strings.
 func appendTable(p []byte, v reflect.Value) ([]byte, error) {
 	table, ok := v.Interface().(map[string]string)
 	if !ok {
@@ -140,7 +140,7 @@ func appendStruct(p []byte, v reflect.Value) ([]byte, error) {
 	return p, nil
 }
 
-// appendBoxed adds a value behind its length: one byte of it, where that is enough.
+// appendBoxed appends a value after its length, of one byte if possible.
 func appendBoxed(p []byte, v reflect.Value) ([]byte, error) {
 	at := len(p)
 	p, err := appendValue(append(p, 0), v)
@@ -162,7 +162,7 @@ func appendBoxed(p []byte, v reflect.Value) ([]byte, error) {
 
 var errCut = errors.New("it is cut off")
 
-// unbox takes what is behind its length.
+// unbox returns the value after a length, and the rest.
 func unbox(p []byte) (box, rest []byte, err error) {
 	size, n := binary.Uvarint(p)
 	if n <= 0 || size > uint64(len(p)-n) {
@@ -226,7 +226,7 @@ func readList(p []byte, into reflect.Value) error {
 			into.Grow(1)
 			into.SetLen(i + 1)
 		case i == into.Len():
-			return nil // the other side knows more of them
+			return nil // the other side has a longer array
 		}
 		if err := readValue(box, into.Index(i)); err != nil {
 			return err
@@ -270,7 +270,7 @@ func readStruct(p []byte, into reflect.Value) error {
 			return err
 		}
 		p = rest
-		for i, n := next, into.NumField(); i < next+n; i++ { // they come in the order of this side, as a rule
+		for i, n := next, into.NumField(); i < next+n; i++ { // usually in the order of this side
 			if this, travels := tagOf(into.Type().Field(i % n)); !travels || this != tag {
 				continue
 			}

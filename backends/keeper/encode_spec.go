@@ -7,9 +7,9 @@ import (
 	"troupe/backends"
 )
 
-// encodeSpec is the body of a start: words, variables and paths, each behind its
-// length, of which there may be thousands, and then the rest.
-// before is when the keeper's clock forbids to begin it; 0: never.
+// encodeSpec returns the body of a start: arguments, variables and paths, each after
+// its length, then the rest. before is the time of the keeper's clock after which the
+// start is refused; 0: never.
 func encodeSpec(s backends.Spec, before time.Duration) []byte {
 	size := 4 * (5 + len(s.Argv) + len(s.Env))
 	for _, list := range [][]string{s.Argv, s.Env, {s.Dir, s.Program, s.Script}} {
@@ -26,7 +26,7 @@ func encodeSpec(s backends.Spec, before time.Duration) []byte {
 	return p
 }
 
-// startRequest is a start that is good until Before.
+// startRequest is a start that is valid until Before.
 type startRequest struct {
 	backends.Spec
 	Before time.Duration

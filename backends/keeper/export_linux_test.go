@@ -63,14 +63,14 @@ func (c *Client) Break() {
 
 // Beating has a heart that is faster, and leaves a keeper stopped that is.
 func (o ClientOptions) Beating(every time.Duration) ClientOptions {
-	o.beat, o.leave = every, true
+	o.heartbeat, o.leave = every, true
 	return o
 }
 
 // Resync does what a keeper asks for whose client did not hear too much.
 func (c *Client) Resync() {
 	c.mu.Lock()
-	l := c.line
+	l := c.link
 	c.mu.Unlock()
 	c.rebindAll(l)
 }
@@ -139,9 +139,9 @@ func StartWithoutRoom(t *testing.T, dir string, id messages.UID) (start, control
 
 // Bound sets how many requests wait for a keeper that does not take them.
 func (c *Client) Bound(requests int) {
-	c.line.mu.Lock()
-	defer c.line.mu.Unlock()
-	c.line.limit = requests
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.link.limit = requests
 }
 
 // Unnumbered plays a keeper that gives answers no numbers to a job that is asked for as

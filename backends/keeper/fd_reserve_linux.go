@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// fdReserve are descriptors that are held so that they can be given away.
+// fdReserve holds descriptors that can be freed for urgent use.
 type fdReserve struct {
 	mu    sync.Mutex
 	files []*os.File
 }
 
-// spareCount is how many a keeper holds back from its jobs.
+// spareCount is how many descriptors a keeper reserves.
 const spareCount = 16
 
 func newSpareFiles() *fdReserve {

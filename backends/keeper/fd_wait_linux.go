@@ -9,16 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fdWaiter waits for what may happen to one descriptor. The runtime's own poller
-// asks for everything: whoever takes a datagram of ours would wake this process, to
-// tell it that there is room again.
+// fdWaiter waits for chosen events of one descriptor. The runtime's poller waits for
+// all events: the other side's receipt of a datagram would wake this process.
 type fdWaiter struct {
-	set *os.File // an epoll set of one, which is in the runtime's poller
+	set *os.File // an epoll set of one, in the runtime's poller
 	raw syscall.RawConn
 }
 
-// awaiting makes a readiness for some events (EPOLLIN, EPOLLOUT) of a descriptor,
-// which stays its owner's and must be open for as long.
+// awaiting returns a fdWaiter for events (EPOLLIN, EPOLLOUT) of a descriptor, which
+// must stay open meanwhile.
 func awaiting(fd int, events uint32) (*fdWaiter, error) {
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -26,7 +25,7 @@ func awaiting(fd int, events uint32) (*fdWaiter, error) {
 	}
 	err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
 	if err == nil {
-		err = unix.SetNonblock(ep, true) // or the runtime's poller would not have it
+		err = unix.SetNonblock(ep, true) // the runtime's poller requires it
 	}
 	if err != nil {
 		_ = unix.Close(ep)
@@ -43,7 +42,7 @@ func awaiting(fd int, events uint32) (*fdWaiter, error) {
 	return r, nil
 }
 
-// until calls try now, and whenever something has happened, until it returns true.
+// until calls try now and after each event, until it returns true.
 func (r *fdWaiter) until(try func(uintptr) bool) error { return r.raw.Read(try) }
 
 func (r *fdWaiter) close() { _ = r.set.Close() }

@@ -16,25 +16,25 @@ import (
 )
 
 // Fleet is an engine of many keepers: one for the jobs of a daemon, and one for each
-// job that is detached. That one outlives whoever started it, and ends with its job.
-// It is safe for concurrent use.
+// detached job. The latter outlives its starter and ends with its job. Fleet is safe
+// for concurrent use.
 type Fleet struct {
 	options FleetOptions
-	main    *Client     // nil: there is none
+	main    *Client     // nil: none
 	past    *spill.Disk // logs whose keepers have ended
 
-	mu      sync.Mutex
-	own     map[messages.UID]*Client
-	closed  bool
-	turn    *os.File // of a guest, or of who starts jobs
-	parting sync.WaitGroup
+	mu            sync.Mutex
+	own           map[messages.UID]*Client
+	closed        bool
+	turn          *os.File // lock of a guest, or of a starter of jobs
+	disconnecting sync.WaitGroup
 }
 
-// meetAtOnce is how many keepers are asked at a time for what they have.
+// meetAtOnce bounds the keepers that are asked for their jobs at a time.
 const meetAtOnce = 8
 
-// OpenFleet connects to the keepers that are there. The keeper of a detached job that
-// has died is replaced for a while, so that what became of the job is told.
+// OpenFleet connects to the keepers that run. It replaces the dead keeper of a detached
+// job for a while, to learn the job's outcome.
 func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 	f := &Fleet{options: o, own: map[messages.UID]*Client{}}
 	var err error
@@ -51,7 +51,7 @@ func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 		return nil, err
 	}
 	if o.Main.Dir != "" {
-		if f.main, err = openRenewed(ctx, o.Main); err != nil {
+		if f.main, err = openAndReplaceIdle(ctx, o.Main); err != nil {
 			f.Close(true)
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 	return f, nil
 }
 
-// meetAll connects to the keepers of the detached jobs that are not settled.
+// meetAll connects to the keepers of detached jobs that are not settled.
 func (f *Fleet) meetAll(ctx context.Context) error {
 	jobs := []messages.UID{f.options.Only}
 	if f.options.Only == "" {
@@ -82,8 +82,8 @@ func (f *Fleet) meetAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// meet connects to the keeper of one job, if there is anything to hear of it. What
-// is damaged hinders nobody; a keeper that lives must be reached, since its job does.
+// meet connects to the keeper of one job, if it has facts. A damaged directory is
+// skipped; a running keeper must be reached, since its job runs.
 func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
 	seen, err := Inspect(f.dir(id))
 	switch {
@@ -92,7 +92,7 @@ func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
 		return nil
 	case err != nil:
 		return err
-	case !seen.Kept && !seen.Known, seen.Collected && f.options.Only == "": // there is nothing to hear
+	case !seen.Kept && !seen.Known, seen.Collected && f.options.Only == "": // there are no facts
 		return nil
 	}
 	c, err := Open(ctx, f.client(id))
@@ -108,7 +108,7 @@ func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
 	f.own[id] = c
 	f.mu.Unlock()
 	if f.options.Only == "" {
-		f.part(id, c) // without a job: who started it has died, and it would wait for one as long as we are there
+		f.part(id, c) // without a job its starter has died, and the keeper would wait while we are connected
 	}
 	return nil
 }
@@ -127,17 +127,17 @@ func (f *Fleet) fault(err error) {
 	}
 }
 
-// Start implements backends.Engine. A job that is detached gets a keeper of its own,
-// which is started behind the return.
+// Start implements backends.Engine. A detached job gets its own keeper, which starts
+// after the return.
 func (f *Fleet) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	if !s.Detach {
 		if f.main != nil {
 			return f.main.Start(s, facts)
 		}
-		return cannot(facts, refused(messages.Unsupported, "keeper", "here only detached jobs are started", "start it without being detached"))
+		return cannot(facts, refused(messages.Unsupported, "keeper", "only detached jobs can be started here", "start it as a detached job"))
 	}
 	if !validUID(s.ID) {
-		return cannot(facts, messages.Invalid("id", "the id of a detached job is no ULID"))
+		return cannot(facts, messages.Invalid("id", "the id of a detached job is not a ULID"))
 	}
 	if s.Log.File == "" && s.Stdio.Streams != messages.SeparateStreams {
 		s.Log.File = filepath.Join(f.dir(s.ID), LogName(s.Log.Group, time.Now()))
@@ -172,7 +172,7 @@ func (f *Fleet) CheckDetach(file string) *messages.Error {
 	return CheckLogPath(file)
 }
 
-// begin connects for the first time, when a job waits for that already.
+// begin connects for the first time, for a job that already waits.
 func (c *Client) begin() {
 	go c.heartbeat()
 	conn, h, err := c.connect()
@@ -186,7 +186,7 @@ func (c *Client) begin() {
 			return
 		}
 		c.conn = conn
-		l := c.line
+		l := c.link
 		c.mu.Unlock()
 		l.attach(conn, h.Heard)
 		c.run(conn)
@@ -198,14 +198,14 @@ func (c *Client) begin() {
 		jobs = append(jobs, j)
 	}
 	c.mu.Unlock()
-	c.forgetUnborn(err)
+	c.forgetUnstarted(err)
 	close(c.done)
 	for _, j := range jobs {
 		j.fail(*asError(err))
 	}
 }
 
-// detached is the process of a job with a keeper of its own.
+// detached is the process of a job with its own keeper.
 type detached struct {
 	backends.Process
 	f  *Fleet
@@ -217,17 +217,17 @@ func (f *Fleet) held(id messages.UID, c *Client, p backends.Process) backends.Pr
 	return detached{p, f, c, id}
 }
 
-// Settle implements backends.Process: when all is settled the keeper is let go, and
+// Settle implements backends.Process. When all is settled, the keeper is released and
 // ends.
 func (p detached) Settle(seq uint64) {
-	if p.f.options.Guest || p.f.options.Fresh { // who comes later is to hear all of it
+	if p.f.options.Guest || p.f.options.Fresh { // a later client must get all facts
 		return
 	}
 	p.Process.Settle(seq)
 	p.f.part(p.id, p.c)
 }
 
-// part lets go of a keeper that has nothing more to tell.
+// part disconnects from a keeper that has no more facts.
 func (f *Fleet) part(id messages.UID, c *Client) {
 	c.mu.Lock()
 	left := len(c.jobs)
@@ -236,18 +236,18 @@ func (f *Fleet) part(id messages.UID, c *Client) {
 	mine := left == 0 && f.own[id] == c && !f.closed
 	if mine {
 		delete(f.own, id)
-		f.parting.Add(1)
+		f.disconnecting.Add(1)
 	}
 	f.mu.Unlock()
 	if mine {
 		go func() {
-			defer f.parting.Done()
+			defer f.disconnecting.Done()
 			c.Close(true)
 		}()
 	}
 }
 
-// of is the client of the keeper of a detached job, or nil.
+// of returns the client of a detached job's keeper; nil: none.
 func (f *Fleet) of(id messages.UID) *Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -266,7 +266,7 @@ func (f *Fleet) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pro
 	if f.main != nil {
 		return f.main.Adopt(id, facts)
 	}
-	return nil, refused(messages.NotFound, "job", "no keeper knows the job, and nothing of it is left", "")
+	return nil, refused(messages.NotFound, "job", "unknown job: no keeper has a record of it", "")
 }
 
 // Inventory implements backends.Engine.
@@ -282,7 +282,7 @@ func (f *Fleet) Inventory(ctx context.Context) ([]backends.InventoryJob, error) 
 	return all, nil
 }
 
-// all are the clients of all keepers.
+// all returns the clients of all keepers.
 func (f *Fleet) all() []*Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -299,7 +299,7 @@ func (f *Fleet) all() []*Client {
 // CanKeep implements backends.Engine.
 func (f *Fleet) CanKeep() bool { return true }
 
-// Close implements backends.Engine. Without keep it ends the detached jobs, too.
+// Close implements backends.Engine. Without keep it also ends the detached jobs.
 func (f *Fleet) Close(keep bool) []messages.Survivor {
 	f.mu.Lock()
 	first := !f.closed
@@ -320,13 +320,13 @@ func (f *Fleet) Close(keep bool) []messages.Survivor {
 		})
 	}
 	closing.Wait()
-	f.parting.Wait()
+	f.disconnecting.Wait()
 	f.fault(f.past.Close())
 	closeFile(f.turn)
 	return left
 }
 
-// Open opens a log of any job that a keeper has logs of, or had.
+// Open opens a log of any job that a keeper has or had.
 func (f *Fleet) Open(id messages.UID, stream messages.Stream) (spill.Log, error) {
 	if c := f.of(id); c != nil {
 		return c.Open(id, stream)
@@ -363,8 +363,7 @@ func (f *Fleet) openPast(id messages.UID) (spill.Log, error) {
 	return f.past.Open(string(id), spill.Merged)
 }
 
-// Remove frees the logs of a job that is over. A log whose place was given by its
-// owner stays.
+// Remove removes the logs of an ended job. A log at a path that its owner chose stays.
 func (f *Fleet) Remove(id messages.UID) {
 	if validUID(id) {
 		_ = f.past.Remove(string(id))
@@ -381,7 +380,7 @@ func (f *Fleet) Remove(id messages.UID) {
 	}
 }
 
-// LogName is the name of the log of a detached job that has no other; of is its session.
+// LogName returns the default name of a detached job's log; of is its session.
 func LogName(of string, at time.Time) string {
 	if of == "" || strings.ContainsAny(of, "/\x00") {
 		of = "job"
@@ -389,7 +388,8 @@ func LogName(of string, at time.Time) string {
 	return fmt.Sprintf("troupe-detached-%s-%d.log", of, at.UnixMilli())
 }
 
-// validUID admits what is as a ULID is, and so the name of a directory.
+// validUID reports whether id looks like a ULID, and is safe as the name of a
+// directory.
 func validUID(id messages.UID) bool {
 	return len(id) == 26 && strings.Trim(string(id), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

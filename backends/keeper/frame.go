@@ -10,16 +10,16 @@ import (
 	"troupe/spill"
 )
 
-// protocol is the version of the wire. Each side speaks one; hello carries it, so
-// that a keeper can speak two when that is needed.
+// protocol is the version of the wire format. hello carries it, so that a keeper could
+// support two.
 const protocol = 2
 
 const (
-	// maxFrame is what one datagram carries; a socket of default size takes it.
+	// maxFrame bounds a datagram, in bytes; a socket of default size takes it.
 	maxFrame = 64 << 10
-	// maxPart is what of it one body may take. A larger one travels in a memfd.
+	// maxPart bounds a body within a datagram. A larger one is sent in a memfd.
 	maxPart = 48 << 10
-	// maxBody bounds those: a text of 16 MiB, an environment, and JSON around it.
+	// maxBody bounds any body: a text of 16 MiB, an environment, and their encoding.
 	maxBody = 64 << 20
 )
 
@@ -33,17 +33,17 @@ const (
 // message is one request, answer or fact.
 type message struct {
 	kind kind
-	gen  uint64 // the binding it is for, or the number of a call
+	gen  uint64 // number of its binding or call
 	job  messages.UID
 	body []byte
-	file *os.File // travels with it
-	big  bool     // and holds the body
-	safe bool     // not to be sent before the journal is on disk
-	lost bool     // there was no room for the descriptor that came with it
+	file *os.File // sent with it
+	big  bool     // file holds the body
+	safe bool     // send only when the journal is on disk
+	lost bool     // its descriptor could not be received
 }
 
-// frame is one datagram of messages. Messages are numbered from 1; first is the
-// number of the first, ack that of the last one that was received.
+// frame is one datagram of messages, numbered from 1: first is the number of the first,
+// ack that of the last message received.
 type frame struct {
 	first, ack uint64
 	parts      []message
@@ -51,11 +51,11 @@ type frame struct {
 
 const (
 	frameHead = 1 + 8 + 8
-	partHead  = 4 + 1 + 1 + 8 + 1 // length of what follows it, kind, flags, gen, length of the job's id
+	partHead  = 4 + 1 + 1 + 8 + 1 // length of the rest, kind, flags, gen, length of the job's id
 	maxID     = 64
 )
 
-// The flags of a message.
+// Flags of a message.
 const (
 	flagBig  = 1 << iota // the body is in the descriptor
 	flagFile             // a descriptor comes with it
@@ -67,7 +67,7 @@ func appendHead(p []byte, first, ack uint64) []byte {
 	return binary.LittleEndian.AppendUint64(p, ack)
 }
 
-// size is how much of a frame m takes.
+// size returns how many bytes of a frame m takes.
 func (m *message) size() int {
 	if m.big {
 		return partHead + len(m.job)
@@ -93,10 +93,10 @@ func appendPart(p []byte, m *message) []byte {
 	return append(p, body...)
 }
 
-// parseFrame reads a datagram of messages. Their bodies are p's own bytes.
+// parseFrame parses a datagram of messages. Bodies point into p.
 func parseFrame(p []byte) (frame, error) {
 	if len(p) < frameHead || p[0] != frameTraffic {
-		return frame{}, malformed("it is no frame of messages")
+		return frame{}, malformed("it is not a frame of messages")
 	}
 	f := frame{first: binary.LittleEndian.Uint64(p[1:]), ack: binary.LittleEndian.Uint64(p[9:])}
 	for rest := p[frameHead:]; len(rest) > 0; {
@@ -122,7 +122,7 @@ func parseFrame(p []byte) (frame, error) {
 	return f, nil
 }
 
-// parsePart reads what is behind the length of a message.
+// parsePart parses a message after its length.
 func parsePart(p []byte) (message, error) {
 	flags, id := p[1], int(p[10])
 	if id > maxID || len(p) < partHead-4+id {
@@ -148,31 +148,30 @@ type hello struct {
 	BootID string `json:"boot_id"`
 	Heard  uint64 `json:"heard"` // number of the last message received from the other side
 
-	Client  string        `json:"client,omitempty"`  // of the client: a name nobody else has
-	Storage *spill.Limits `json:"storage,omitempty"` // and what bounds the logs
+	Client  string        `json:"client,omitempty"`  // of a client: its unique name
+	Storage *spill.Limits `json:"storage,omitempty"` // of a client: limits of the logs
 
-	KeeperID string          `json:"keeper_id,omitempty"` // of the keeper
+	KeeperID string          `json:"keeper_id,omitempty"` // of a keeper
 	PID      int             `json:"pid,omitempty"`
-	Resumed  bool            `json:"resumed,omitempty"` // it goes on with this client
+	Resumed  bool            `json:"resumed,omitempty"` // the keeper knows this client
 	Features json.RawMessage `json:"features,omitempty"`
 }
 
-// parseHello reads the first datagram of the other side: its hello, or why it
-// says none.
+// parseHello parses the first datagram of the other side: its hello, or its error.
 func parseHello(p []byte) (hello, error) {
 	var h hello
 	switch {
 	case len(p) > 0 && p[0] == frameError:
 		var e messages.Error
 		if err := json.Unmarshal(p[1:], &e); err != nil || e.Code == "" {
-			return h, malformed("an error that is none")
+			return h, malformed("an error without a code")
 		}
 		return h, &e
 	case len(p) == 0 || p[0] != frameHello:
 		return h, malformed("it does not begin with hello")
 	}
 	if err := json.Unmarshal(p[1:], &h); err != nil {
-		return h, malformed("its hello is no JSON")
+		return h, malformed("its hello is not JSON")
 	}
 	if h.Proto != protocol {
 		return h, refused(messages.Unsupported, "protocol", fmt.Sprintf("the other side of the keeper's socket speaks version %d, this one %d", h.Proto, protocol),
@@ -181,7 +180,7 @@ func parseHello(p []byte) (hello, error) {
 	return h, nil
 }
 
-// appendJSON makes the datagram of a hello or an error.
+// appendJSON returns the datagram of a hello or an error.
 func appendJSON(first byte, v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -233,7 +233,7 @@ func FuzzFrame(f *testing.F) {
 			}
 			again = appendPart(again, &part)
 		}
-		if l := newLine(10); len(fr.parts) > 0 {
+		if l := newLink(10); len(fr.parts) > 0 {
 			_, _ = l.take(fr)
 		}
 		if len(again) == len(p) && !bytes.Equal(again[:frameHead], p[:frameHead]) {

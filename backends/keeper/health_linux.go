@@ -8,8 +8,8 @@ import (
 
 var _ backends.RemoteEngine = (*Fleet)(nil)
 
-// Unresponsive implements backends.Apart for the keeper of most jobs: a detached one has
-// a keeper of its own, which stops for nobody else.
+// Unresponsive implements backends.RemoteEngine for the main keeper. The keeper of a
+// detached job affects that job only.
 func (f *Fleet) Unresponsive() <-chan struct{} {
 	if f.main == nil {
 		return nil
@@ -17,7 +17,7 @@ func (f *Fleet) Unresponsive() <-chan struct{} {
 	return f.main.Unresponsive()
 }
 
-// Health implements backends.Apart.
+// Health implements backends.RemoteEngine.
 func (f *Fleet) Health() *messages.Error {
 	if f.main == nil {
 		return nil
@@ -25,7 +25,8 @@ func (f *Fleet) Health() *messages.Error {
 	return f.main.Health()
 }
 
-// SmallOutputs is as Client's; the log of a detached job is a file in any case.
+// SmallOutputs implements backends.RemoteEngine. Logs of detached jobs are files, and
+// never small outputs.
 func (f *Fleet) SmallOutputs(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
 	if f.main == nil || f.of(id) != nil {
 		return nil, nil, false
@@ -33,14 +34,14 @@ func (f *Fleet) SmallOutputs(id messages.UID) (outputs map[messages.Stream][]byt
 	return f.main.SmallOutputs(id)
 }
 
-// ReleaseSmall is as Client's.
+// ReleaseSmall implements backends.RemoteEngine.
 func (f *Fleet) ReleaseSmall(id messages.UID) {
 	if f.main != nil && f.of(id) == nil {
 		f.main.ReleaseSmall(id)
 	}
 }
 
-// Order is as Client's.
+// Order implements backends.RemoteEngine.
 func (f *Fleet) Order(id messages.UID) (*spill.Order, error) {
 	if f.main == nil || f.of(id) != nil {
 		return nil, spill.ErrNotFound

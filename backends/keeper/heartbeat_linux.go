@@ -13,32 +13,33 @@ import (
 	"troupe/messages"
 )
 
-// The heartbeat: a keeper that leaves two pings without an answer, and one more, is
-// unresponsive. A hang is noticed within 10 s.
+// Timing of the heartbeat: a keeper that misses three pings is unresponsive. A hang is
+// noticed within 10 s.
 const (
-	beatEvery    = 5 * time.Second
-	beatPatience = 2 * time.Second
-	beatLast     = time.Second
-	// startValid is how long a start may be on its way: longer than it takes to
-	// notice that nobody takes it. An older one is refused by the keeper.
+	heartbeatEvery   = 5 * time.Second
+	heartbeatTimeout = 2 * time.Second
+	heartbeatLast    = time.Second
+	// startValid is how long a start is valid: longer than it takes to detect an unresponsive
+	// keeper. The keeper refuses an older one.
 	startValid = 15 * time.Second
 )
 
-// outage is a time in which a keeper that lives says nothing.
+// outage is a period in which a running keeper does not answer.
 type outage struct {
 	err  *messages.Error
-	over chan struct{} // closed when it has spoken, or another has come
+	over chan struct{} // closed when it answers, or another keeper is connected
 }
 
-// Unresponsive is closed while the keeper does not answer; Health says why then.
+// Unresponsive returns a channel that is closed while the keeper does not answer;
+// Health gives the reason.
 func (c *Client) Unresponsive() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unresponsive
 }
 
-// Health is nil while the keeper answers, or has died and the next is looked for;
-// else the code is keeper_unresponsive.
+// Health returns nil while the keeper answers, or has died and a new one is looked for.
+// Otherwise the code is keeper_unresponsive.
 func (c *Client) Health() *messages.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,14 +50,14 @@ func (c *Client) Health() *messages.Error {
 }
 
 func errSilent(pid int) *messages.Error {
-	hint := "its jobs live; if it was stopped let it go on: kill -CONT " + strconv.Itoa(pid)
+	hint := "its jobs still run; if it was stopped, continue it: kill -CONT " + strconv.Itoa(pid)
 	if pid <= 0 {
-		hint = "its jobs live; if it was stopped let it go on with SIGCONT"
+		hint = "its jobs still run; if it was stopped, continue it with SIGCONT"
 	}
 	return refused(messages.KeeperUnresponsive, "keeper", fmt.Sprintf("the keeper (process %d) does not answer", pid), hint)
 }
 
-// heartbeat looks whether the keeper answers, until the client ends.
+// heartbeat checks that the keeper answers, until the client ends.
 func (c *Client) heartbeat() {
 	defer close(c.heartbeatDone)
 	every, patience := c.options.pace()
@@ -68,13 +69,13 @@ func (c *Client) heartbeat() {
 		for misses := 0; conn != nil; misses++ {
 			bound := patience
 			if misses == 2 {
-				bound = min(patience, beatLast)
+				bound = min(patience, heartbeatLast)
 			}
 			if c.ping(bound) {
 				break
 			}
 			if now, heard := c.alive(); now != conn || heard != life {
-				break // it has said something, or is another
+				break // it has sent something, or was replaced
 			}
 			if misses == 2 {
 				c.enterOutage(conn)
@@ -85,21 +86,21 @@ func (c *Client) heartbeat() {
 }
 
 func (o ClientOptions) pace() (every, patience time.Duration) {
-	if o.beat > 0 {
-		return o.beat, o.beat
+	if o.heartbeat > 0 {
+		return o.heartbeat, o.heartbeat
 	}
-	return beatEvery, beatPatience
+	return heartbeatEvery, heartbeatTimeout
 }
 
-// valid is how long a start may be on its way.
+// valid returns how long a start is valid.
 func (o ClientOptions) valid() time.Duration {
-	if o.beat > 0 {
-		return 10 * o.beat
+	if o.heartbeat > 0 {
+		return 10 * o.heartbeat
 	}
 	return startValid
 }
 
-// pause waits; false is the end of the client.
+// pause waits for d. It returns false when the client ends.
 func (c *Client) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -112,7 +113,7 @@ func (c *Client) pause(d time.Duration) bool {
 	return false
 }
 
-// ping reports false if the keeper let a question pass for so long.
+// ping reports whether the keeper answers within bound.
 func (c *Client) ping(bound time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
@@ -120,15 +121,15 @@ func (c *Client) ping(bound time.Duration) bool {
 	return !errors.Is(err, context.DeadlineExceeded)
 }
 
-// alive gives the connection, nil between two, and how often something was heard.
+// alive returns the connection, nil between two, and the number of datagrams received.
 func (c *Client) alive() (*conn, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.conn, c.heartbeats.Load()
 }
 
-// enterOutage says of a keeper that it does not answer, and waits until it does.
-// What waits for an answer gets this one.
+// enterOutage reports the keeper as unresponsive, fails what waits for it, and waits
+// until it answers.
 func (c *Client) enterOutage(conn *conn) {
 	c.mu.Lock()
 	if c.conn != conn || c.closed {
@@ -157,8 +158,8 @@ func (c *Client) enterOutage(conn *conn) {
 	c.waitOutage(m)
 }
 
-// waitOutage waits until the keeper speaks. Starts that it has not answered fail when
-// it will not take them any more.
+// waitOutage waits until the keeper answers. Starts without an answer fail when they
+// expire.
 func (c *Client) waitOutage(m *outage) {
 	for {
 		c.mu.Lock()
@@ -189,7 +190,7 @@ func (c *Client) waitOutage(m *outage) {
 	}
 }
 
-// allJobs is called with mu.
+// allJobs returns all jobs. The caller holds mu.
 func (c *Client) allJobs() []*job {
 	jobs := make([]*job, 0, len(c.jobs))
 	for _, j := range c.jobs {
@@ -198,7 +199,7 @@ func (c *Client) allJobs() []*job {
 	return jobs
 }
 
-// noteHeard notes that the keeper has said something.
+// noteHeard records that the keeper has sent a datagram.
 func (c *Client) noteHeard() {
 	c.heartbeats.Add(1)
 	c.mu.Lock()
@@ -206,7 +207,7 @@ func (c *Client) noteHeard() {
 	c.endOutage()
 }
 
-// endOutage ends a silence. Called with mu.
+// endOutage ends an outage. The caller holds mu.
 func (c *Client) endOutage() {
 	if c.outage == nil {
 		return
@@ -215,8 +216,7 @@ func (c *Client) endOutage() {
 	c.outage, c.unresponsive = nil, make(chan struct{})
 }
 
-// wake lets a keeper go on that somebody has stopped. It is not killed, whatever
-// it does.
+// wake sends CONT to a stopped keeper. It never kills one.
 func wake(pid int) {
 	if pid <= 1 || pid == os.Getpid() {
 		return
@@ -231,13 +231,13 @@ func wake(pid int) {
 	}
 }
 
-// stoppedNow reports whether a process was stopped by a signal.
+// stoppedNow reports whether a process is stopped by a signal.
 func stoppedNow(pid int) bool {
 	f := statOf(pid)
 	return len(f) > 0 && f[0] == "T"
 }
 
-// clock is one that both sides read alike; it rests while the machine sleeps.
+// clock returns a monotonic time that both sides share; it stands still during suspend.
 func clock() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {

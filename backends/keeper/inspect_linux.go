@@ -15,8 +15,8 @@ import (
 	"troupe/messages"
 )
 
-// Inspect looks at the directory of a keeper: what is told of a job is that of its only
-// one, if it is one of a detached job. It asks nobody, and changes nothing.
+// Inspect reads the directory of a keeper. For a detached job it describes that job. It
+// asks no process, and changes nothing.
 func Inspect(path string) (s Inspection, err error) {
 	dir, err := openDir(path, false)
 	if err != nil {
@@ -35,7 +35,7 @@ func Inspect(path string) (s Inspection, err error) {
 		return s, err
 	}
 	entries, _ := readRecords(text)
-	left := newLedger()
+	left := newJournalTable()
 	for _, e := range entries {
 		left.note(e)
 		if e.At.After(s.Changed) {
@@ -45,7 +45,7 @@ func Inspect(path string) (s Inspection, err error) {
 			s.PID, s.StartTime = e.PID, e.StartTime
 		}
 		if e.Kind == entryOpened && s.PID == 0 {
-			s.BootID = e.BootID // that of the keeper that started the job
+			s.BootID = e.BootID // of the keeper that started the job
 		}
 	}
 	for _, p := range left.jobs {
@@ -72,7 +72,7 @@ func isKept(dir *os.File) (bool, error) {
 	return false, err
 }
 
-// readIn reads a file of a directory; one that is not there is empty.
+// readIn reads a file of a directory; a missing one is empty.
 func readIn(dir *os.File, name string) ([]byte, error) {
 	f, err := openIn(dir, name, unix.O_RDONLY)
 	if errors.Is(err, unix.ENOENT) {
@@ -82,10 +82,10 @@ func readIn(dir *os.File, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f) // to where it ends now: a keeper that begins cuts a torn record off
+	return io.ReadAll(f) // to its present end: a starting keeper truncates a torn record
 }
 
-// ListDetached are the detached jobs that have a directory in root.
+// ListDetached returns the detached jobs with a directory in root.
 func ListDetached(root string) []messages.UID {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -100,9 +100,9 @@ func ListDetached(root string) []messages.UID {
 	return all
 }
 
-// RemoveDetached removes what is left of a detached job that is over: the directory of its
-// keeper, with the log if that is in it, and its pid file. It is os.ErrNotExist if
-// there is none, and an error if the job lives.
+// RemoveDetached removes the files of an ended detached job: its keeper's directory,
+// with the log if that is in it, and its pid file. It returns os.ErrNotExist if there
+// is none, and an error if the job runs.
 func RemoveDetached(root string, id messages.UID) error {
 	seen, err := Inspect(filepath.Join(root, string(id)))
 	if err != nil {
@@ -112,14 +112,14 @@ func RemoveDetached(root string, id messages.UID) error {
 		return err
 	}
 	if seen.Known && !seen.Over && !seen.Collected {
-		return refused(messages.Busy, "keeper", "the detached job "+string(id)+" has not ended, or its end was not heard", "stop it first")
+		return refused(messages.Busy, "keeper", "the detached job "+string(id)+" has not ended, or its end was not received", "stop it first")
 	}
 	dir, err := openDir(filepath.Join(root, string(id)), false)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	lease, err := takeLease(dir, leaseBound) // its keeper may be about to end, and none begins meanwhile
+	lease, err := takeLease(dir, leaseBound) // waits for its keeper to end, and keeps others from starting
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func RemoveDetached(root string, id messages.UID) error {
 	return at.RemoveAll(string(id))
 }
 
-// Sweep forgets the detached jobs that have been over for an age, and frees what the
-// journals of keepers that were killed have reserved.
+// Sweep removes detached jobs that ended longer than age ago, and frees disk space that
+// journals of killed keepers have reserved.
 func Sweep(root string, age time.Duration) {
 	for _, id := range ListDetached(root) {
 		seen, err := Inspect(filepath.Join(root, string(id)))
@@ -152,8 +152,8 @@ func Sweep(root string, age time.Duration) {
 	}
 }
 
-// freeJournal gives back what the journal of a dead keeper has reserved, unless a keeper
-// has begun meanwhile. It is no error if that fails: it is tried again.
+// freeJournal frees the space that a dead keeper's journal has reserved, unless a
+// keeper has started. It ignores errors, since it is called again.
 func freeJournal(path string) {
 	dir, err := openDir(path, false)
 	if err != nil {
@@ -178,13 +178,13 @@ func freeJournal(path string) {
 	}
 }
 
-// reserved reports whether a file has much more on disk than is in it.
+// reserved reports whether a file has much more space on disk than data.
 func reserved(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Blocks*512 > info.Size()+journalLow
 }
 
-// takeTurn makes a guest the only one of its job.
+// takeTurn waits until a guest is the only one of its job.
 func (f *Fleet) takeTurn(ctx context.Context) error {
 	if !f.options.Guest {
 		return nil
@@ -209,8 +209,8 @@ func (f *Fleet) takeTurn(ctx context.Context) error {
 	}()
 	select {
 	case err = <-got:
-	case <-ctx.Done(): // the descriptor stays with the wait, which this process does not outlive
-		return fmt.Errorf("somebody else asks the keeper of the detached job: %w", ctx.Err())
+	case <-ctx.Done(): // the descriptor stays with the wait, until the process ends
+		return fmt.Errorf("another client asks the keeper of the detached job: %w", ctx.Err())
 	}
 	f.turn = lock
 	return err

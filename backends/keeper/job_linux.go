@@ -9,56 +9,56 @@ import (
 	"troupe/messages"
 )
 
-// job is a job of the keeper, as the client knows it: what was heard of it, and
-// what is wanted of it, so that a new keeper can be told.
+// job is the daemon's copy of a keeper job: facts received and requests to repeat to a new
+// keeper.
 type job struct {
 	c        *Client
 	id       messages.UID
 	separate bool
 
 	mu      sync.Mutex
-	gen     uint64 // of the newest binding: facts of another are not its
+	gen     uint64 // of the newest binding; facts of older ones are dropped
 	bound   *backends.Binding
-	queue   []messages.ProcessFact // to tell
+	queue   []messages.ProcessFact // facts to deliver
 	telling bool
 
-	spec        *backends.Spec // until the start was answered
-	startExpiry time.Time      // the keeper does not take it later
-	number      uint64         // of its message
-	line        *link          // on which that went
-	suspended   bool           // nothing is sent: a new keeper is told when it has said what it knows
+	spec        *backends.Spec // until the start is answered
+	startExpiry time.Time      // the keeper refuses the start later
+	number      uint64         // of the start's message
+	link        *link          // that carried it
+	suspended   bool           // nothing is sent until a new keeper has listed its jobs
 
-	hasLogs         bool     // it has logs
-	ended           bool     // nothing follows
-	settledAll      bool     // and all of it is settled: the keeper forgets the job
+	hasLogs         bool
+	ended           bool     // no more facts follow
+	settledAll      bool     // ended, and all facts are settled: the keeper forgets the job
 	reported        reported // to the owner
 	exit            messages.Sizes
-	lastHeard       uint64            // highest number of a fact the keeper told
-	lastDelivered   uint64            // and that the owner was told
-	pendingControls []*pendingControl // controls that are not answered yet
-	staleAnswers    []uint64          // the numbers of some that were refused, and whose answers are to come
+	lastHeard       uint64            // highest number of a received fact
+	lastDelivered   uint64            // highest number of a delivered fact
+	pendingControls []*pendingControl // controls without an answer
+	staleAnswers    []uint64          // numbers of controls refused here, with answers still to come
 	logs            [3]*remoteLog
-	order           []byte // of two small ones
+	order           []byte // of two small logs
 
-	recorded bool // the journal of the owner has them: the keeper need not. Under Client.mu
+	recorded bool // the owner has stored the small logs; guarded by Client.mu
 
 	meta     []byte
 	metaSent bool
 	stopped  *stop
-	graceEnd time.Time // when its grace is over
+	graceEnd time.Time // end of its grace
 	settled  uint64
 	credit   [3]*growthRequest
 
-	startTimedOut *messages.ProcessFailed // it was told so, while the keeper said nothing
+	startTimedOut *messages.ProcessFailed // fact delivered for a start that an unresponsive keeper did not answer
 }
 
-// reported is what an owner has heard: a new keeper, and one that was not heard for a
-// while, tell it again.
+// reported records which facts an owner has received: a new keeper, or one after an
+// outage, sends them again.
 type reported struct{ started, main, result, closed, ended bool }
 
-// pendingControl is one control whose answer the owner waits for.
+// pendingControl is a control whose answer the owner waits for.
 type pendingControl struct {
-	nth  uint64 // its number; 0: it has none, and is answered in its order
+	nth  uint64 // of the control; 0: answered in order
 	fact messages.ProcessFact
 }
 
@@ -68,8 +68,8 @@ func newJob(c *Client, id messages.UID, separate bool) *job {
 	return &job{c: c, id: id, separate: separate}
 }
 
-// deliver tells what is queued, unless another goroutine is at it. Called with mu,
-// which it gives back.
+// deliver delivers the queued facts, unless another goroutine does. The caller holds
+// mu, which deliver releases.
 func (j *job) deliver() {
 	if j.telling {
 		j.mu.Unlock()
@@ -89,14 +89,14 @@ func (j *job) deliver() {
 	j.mu.Unlock()
 }
 
-// enqueue queues a fact. Called with mu.
+// enqueue queues a fact. The caller holds mu.
 func (j *job) enqueue(f messages.ProcessFact) {
 	if j.bound != nil {
 		j.queue = append(j.queue, f)
 	}
 }
 
-// onFact takes a fact from the keeper.
+// onFact handles a fact from the keeper.
 func (j *job) onFact(gen uint64, f messages.ProcessFact) {
 	j.mu.Lock()
 	if gen != j.gen || j.suspended {
@@ -112,7 +112,7 @@ func (j *job) onFact(gen uint64, f messages.ProcessFact) {
 	j.deliver()
 }
 
-// applyFact says what of a fact is news. Called with mu.
+// applyFact queues what is new in a fact. The caller holds mu.
 func (j *job) applyFact(f messages.ProcessFact) {
 	switch f := f.(type) {
 	case messages.ProcessStarted:
@@ -147,7 +147,7 @@ func (j *job) applyFact(f messages.ProcessFact) {
 	}
 }
 
-// once says a fact that an owner hears once. Called with mu.
+// once queues a fact that an owner gets once. The caller holds mu.
 func once(j *job, said *bool, f messages.ProcessFact) {
 	if !*said {
 		*said = true
@@ -155,14 +155,15 @@ func once(j *job, said *bool, f messages.ProcessFact) {
 	}
 }
 
-// count counts a number that was heard. Called with mu.
+// count records the number of a received fact. The caller holds mu.
 func (j *job) count(seq uint64) { j.lastHeard = max(j.lastHeard, seq) }
 
-// applyExit takes the result, and what it says of the rest. Called with mu.
+// applyExit handles the result, and the end of output and tree if it includes them. The
+// caller holds mu.
 func (j *job) applyExit(f messages.ProcessExited) {
 	j.count(max(f.Seq, f.Last))
 	j.exit = f.Sizes
-	if f.Last > 0 { // the engine answers nothing behind its last word
+	if f.Last > 0 { // the engine answers nothing after the last fact
 		j.refuseDue(refusal(messages.JobFinished, "the process has exited"))
 	}
 	if !j.reported.result {
@@ -193,8 +194,8 @@ func (j *job) takeEnded(f messages.TreeEnded) {
 	j.ended = j.reported.closed && j.reported.ended
 }
 
-// applyLost ends a job that nobody knows the end of. Of one whose result was told
-// only the rest is. Called with mu.
+// applyLost ends a job that is lost. If its result was delivered, only the end of
+// output and tree follow. The caller holds mu.
 func (j *job) applyLost(f messages.ProcessLost) {
 	j.spec = nil
 	if j.reported.result {
@@ -208,7 +209,7 @@ func (j *job) applyLost(f messages.ProcessLost) {
 	once(j, &j.reported.result, f)
 }
 
-// markLost ends a job without a word of a keeper. Called with mu.
+// markLost ends a job as lost without a fact of a keeper. The caller holds mu.
 func (j *job) markLost(why string) {
 	j.applyLost(messages.ProcessLost{
 		Seq: max(j.lastHeard, j.lastDelivered) + 1, At: time.Now(),
@@ -216,7 +217,7 @@ func (j *job) markLost(why string) {
 	})
 }
 
-// fail ends a job that no keeper was asked for.
+// fail ends a job that reached no keeper.
 func (j *job) fail(e messages.Error) {
 	j.mu.Lock()
 	j.spec, j.ended, j.reported.result = nil, true, true
@@ -226,8 +227,8 @@ func (j *job) fail(e messages.Error) {
 	j.deliver()
 }
 
-// settleRest settles for an owner that has settled all it was told, when a new
-// keeper has numbered the same facts anew. Called with mu.
+// settleRest settles the facts of a job whose owner has settled all: a new keeper may
+// have numbered them again. The caller holds mu.
 func (j *job) settleRest() {
 	if j.startTimedOut == nil && j.ended && j.settled >= j.lastDelivered && j.settled > 0 && j.lastHeard > j.settled {
 		j.settled = j.lastHeard
@@ -235,9 +236,8 @@ func (j *job) settleRest() {
 	}
 }
 
-// answer answers a control that is due: the one of its number, or the first, for a
-// keeper of an older build gives none, and answers in the order in which it was asked.
-// Called with mu.
+// answer matches an answer to its control: by number, or in order for an older keeper,
+// which sends none. The caller holds mu.
 func (j *job) answer(f messages.ControlAnswer) {
 	nth := f.Answers()
 	if i := slices.IndexFunc(j.staleAnswers, func(n uint64) bool { return nth == 0 || n == nth }); i >= 0 {
@@ -253,7 +253,7 @@ func (j *job) answer(f messages.ControlAnswer) {
 	j.sayAnswers()
 }
 
-// sayAnswers says what is known. Called with mu.
+// sayAnswers queues the known answers. The caller holds mu.
 func (j *job) sayAnswers() {
 	j.pendingControls = backends.DeliverAnswered(j.pendingControls, (*pendingControl).known, func(d *pendingControl) {
 		fact := d.fact
@@ -264,7 +264,7 @@ func (j *job) sayAnswers() {
 	})
 }
 
-// refuseDue answers everything that is not. Called with mu.
+// refuseDue answers all pending controls with f. The caller holds mu.
 func (j *job) refuseDue(f messages.ProcessFact) {
 	for _, d := range j.pendingControls {
 		if d.fact == nil {
@@ -278,7 +278,7 @@ func refusal(code messages.Code, text string) messages.ProcessFact {
 	return messages.ControlRefused{Err: messages.Error{Code: code, Message: text}}
 }
 
-// unbind lets nobody hear any more.
+// unbind removes the owner.
 func (j *job) unbind() {
 	j.mu.Lock()
 	b := j.bound

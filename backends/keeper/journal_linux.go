@@ -16,39 +16,39 @@ import (
 )
 
 const (
-	// journalReserve is room on the disk that is the journal's before it needs it,
-	// so that an exit can be recorded when the disk is full.
+	// journalReserve is how many bytes are allocated for the journal in advance, so that an
+	// exit can be recorded when the disk is full.
 	journalReserve = 8 << 20
-	// journalLow is how much of it is left when no more is started, so that what
-	// runs can end in it.
+	// journalLow is the rest of them at which no more jobs start, so that running jobs can
+	// be recorded.
 	journalLow = 4 << 20
-	// syncDelay gathers what is synced at once.
+	// syncDelay collects writes for one sync.
 	syncDelay = 50 * time.Millisecond
-	// compactFrom is the size from which the journal is written anew, if at most a
-	// quarter of it still counts.
+	// compactFrom is the size from which the journal is rewritten, if at most a quarter of it
+	// is live.
 	compactFrom = 4 << 20
-	// staleAgain is how long a journal that must be written anew waits for the disk.
+	// staleAgain is the pause between attempts to rewrite a stale journal.
 	staleAgain = time.Second
-	// maxBacklog bounds what waits for a disk that takes nothing at all.
+	// maxBacklog bounds the bytes that wait for a full disk.
 	maxBacklog = 1 << 20
 )
 
-// journal is the append-only file that outlives the keeper. An append is a
-// write(2); fdatasync follows behind.
+// journal is the append-only file that outlives the keeper. An append is a write(2);
+// fdatasync follows later.
 type journal struct {
 	dir   *os.File // of the file
 	fault func(error)
-	last  bool // no other keeper goes on with it: its room is given back at the end
+	last  bool // no keeper follows: reserved space is freed at the end
 
 	mu      sync.Mutex
 	file    *os.File
-	size    int64 // of what is good
-	room    int64 // allocated on disk
+	size    int64 // valid bytes
+	room    int64 // bytes allocated on disk
 	table   *journalTable
-	live    int64  // about as many bytes of it count
-	backlog []byte // what the disk did not take
+	live    int64  // about the size of the records that count
+	backlog []byte // bytes that the disk refused
 	failed  bool
-	stale   bool // records are missing in the file: the table is written anew
+	stale   bool // records are missing in the file: it must be rewritten
 	dirty   bool
 
 	syncing sync.Mutex // one at a time
@@ -57,11 +57,11 @@ type journal struct {
 	done    chan struct{}
 }
 
-// openJournal reads the journal of a directory, drops a torn tail, and goes on
-// behind it. The caller holds the lease.
+// openJournal reads the journal of a directory, cuts a torn tail and appends after it.
+// The caller holds the lease.
 func openJournal(dir *os.File, fault func(error)) (*journal, error) {
 	j := &journal{
-		dir: dir, fault: fault, table: newLedger(),
+		dir: dir, fault: fault, table: newJournalTable(),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	var err error
@@ -81,7 +81,7 @@ func openJournal(dir *os.File, fault func(error)) (*journal, error) {
 		fault(fmt.Errorf("the last %d bytes of the keeper's journal are torn or damaged, and were cut off", len(text)-good))
 		err = j.file.Truncate(int64(good))
 	}
-	if err == nil && len(text) == 0 { // its name must be safe, too
+	if err == nil && len(text) == 0 { // the name must be on disk, too
 		err = withFd(dir, unix.Fsync)
 	}
 	if err != nil {
@@ -94,25 +94,25 @@ func openJournal(dir *os.File, fault func(error)) (*journal, error) {
 	return j, nil
 }
 
-// past is the table as it was when the journal was opened: the caller's.
+// past returns a copy of the table as it was when the journal was opened.
 func (j *journal) past() *journalTable {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	old := newLedger()
+	old := newJournalTable()
 	for _, e := range j.table.entries() {
 		old.note(e)
 	}
 	return old
 }
 
-// limits are those of the logs that were set last; nil: none were.
+// limits returns the last limits of the logs; nil: none.
 func (j *journal) limits() *spill.Limits {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.table.limits
 }
 
-// append writes an entry. What the disk refuses is kept and tried again.
+// append writes an entry. What the disk refuses is kept and retried.
 func (j *journal) append(e entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -130,7 +130,7 @@ func (j *journal) append(e entry) {
 	j.write()
 }
 
-// write writes the backlog. Called with mu.
+// write writes the backlog. The caller holds mu.
 func (j *journal) write() {
 	n, err := j.file.WriteAt(j.backlog, j.size)
 	if err == nil {
@@ -141,8 +141,8 @@ func (j *journal) write() {
 			j.fault(fmt.Errorf("the keeper's journal cannot grow: %w", err))
 		}
 		j.failed = true
-		if len(j.backlog) > maxBacklog { // all that counts is in the table
-			j.fault(errors.New("the disk has taken no records of the keeper's journal for long: all of it is written anew when it does"))
+		if len(j.backlog) > maxBacklog { // the table has all live records
+			j.fault(errors.New("the disk accepts no journal records: the keeper rewrites its journal when there is room"))
 			j.backlog, j.stale = nil, true
 		}
 	}
@@ -150,7 +150,7 @@ func (j *journal) write() {
 	j.rouse()
 }
 
-// rouse has the loop look at what is to be done.
+// rouse wakes the loop.
 func (j *journal) rouse() {
 	select {
 	case j.wake <- struct{}{}:
@@ -158,17 +158,17 @@ func (j *journal) rouse() {
 	}
 }
 
-// full says why nothing may be started now, or nil.
+// full returns why no job may start now; nil: it may.
 func (j *journal) full() *messages.Error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.failed && j.room-j.size >= journalLow {
 		return nil
 	}
-	return refused(messages.ResourceExhausted, "journal", "the disk of the keeper's journal is full: what is started now could not be recorded", "free some space, then try again")
+	return refused(messages.ResourceExhausted, "journal", "the disk of the keeper's journal is full: a new job could not be recorded", "free some space, then try again")
 }
 
-// reserve allocates room ahead of the end. Called with mu, or alone.
+// reserve allocates room after the end. The caller holds mu, or is the only user.
 func (j *journal) reserve() {
 	if j.room-j.size >= journalReserve/2+journalLow/2 {
 		return
@@ -177,22 +177,22 @@ func (j *journal) reserve() {
 		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, j.size+journalReserve)
 	})
 	if err == nil || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		j.room = j.size + journalReserve // where nothing can be reserved, nothing is lost by trying
+		j.room = j.size + journalReserve // without support, starts must not be refused
 	}
 }
 
-// DiskNeeded is how much room on the disk a keeper of a directory asks for before it starts
-// anything, beyond what its journal has already.
+// DiskNeeded returns how many bytes on disk a keeper needs before it starts jobs,
+// beyond those of its journal.
 func DiskNeeded(dir string) int64 {
 	var st unix.Stat_t
 	if unix.Stat(filepath.Join(dir, journalName), &st) != nil {
 		return journalReserve
 	}
-	const block = 512 // of a stat, whatever those of the file system are
+	const block = 512 // the unit of st_blocks
 	return max(0, st.Size+journalReserve-st.Blocks*block)
 }
 
-// loop syncs what was written, a while later, and looks after the room.
+// loop syncs writes after a delay, and reserves room.
 func (j *journal) loop() {
 	defer close(j.done)
 	again := false
@@ -226,7 +226,7 @@ func (j *journal) loop() {
 	}
 }
 
-// sync returns when everything that was appended before is on disk.
+// sync returns when all earlier appends are on disk.
 func (j *journal) sync() error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
@@ -240,14 +240,14 @@ func (j *journal) sync() error {
 	err := withFd(file, unix.Fdatasync)
 	if err != nil {
 		j.mu.Lock()
-		j.dirty = true // nobody may take it for safe
+		j.dirty = true // it is not on disk
 		j.mu.Unlock()
 	}
 	return err
 }
 
-// compactIfDue writes the journal anew when little of it counts, or something is
-// missing in it. It reports whether that is to be tried again.
+// compactIfDue rewrites the journal if little of it is live, or it is stale. It reports
+// whether to retry.
 func (j *journal) compactIfDue() (again bool) {
 	j.mu.Lock()
 	due, stale := j.size >= compactFrom && j.size >= 4*j.live, j.stale
@@ -267,14 +267,14 @@ func (j *journal) compactIfDue() (again bool) {
 	return true
 }
 
-// compact writes what counts to a new file, which takes the place of the old one
-// when it is whole and on disk.
+// compact writes the live records to a new file, which replaces the old one when it is
+// on disk.
 func (j *journal) compact() error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.live = j.size // if it fails it is not tried again at once
+	j.live = j.size // after a failure there is no immediate retry
 	var text []byte
 	for _, e := range j.table.entries() {
 		var err error
@@ -313,8 +313,8 @@ func (j *journal) compact() error {
 	return withFd(j.dir, unix.Fsync)
 }
 
-// close syncs and closes the file. What was reserved stays for the next keeper, who may
-// begin on a full disk, if there is to be one.
+// close syncs and closes the file. Reserved space stays for the next keeper, which may
+// start on a full disk, unless there is none.
 func (j *journal) close() error {
 	close(j.stop)
 	<-j.done
@@ -336,7 +336,7 @@ func (j *journal) close() error {
 	return errors.Join(err, j.file.Close())
 }
 
-// giveBack frees what is reserved behind the end of a journal.
+// giveBack frees the space reserved after the end of a journal.
 func giveBack(f *os.File, size int64) error {
 	return withFd(f, func(fd int) error { return unix.Ftruncate(fd, size) })
 }

@@ -115,7 +115,7 @@ func TestTornJournal(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, journalName), whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want := newLedger()
+		want := newJournalTable()
 		for i, end := range ends {
 			if end <= cut {
 				want.note(entries[i])
@@ -249,11 +249,11 @@ func FuzzJournal(f *testing.F) {
 		if good > len(p) {
 			t.Fatal("more than there is")
 		}
-		l := newLedger()
+		l := newJournalTable()
 		for _, e := range entries {
 			l.note(e)
 		}
-		again := newLedger()
+		again := newJournalTable()
 		for _, e := range l.entries() {
 			again.note(e)
 		}
@@ -354,7 +354,7 @@ func TestJournalSyncsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
-	j := &journal{dir: dir, file: file, dirty: true, table: newLedger()}
+	j := &journal{dir: dir, file: file, dirty: true, table: newJournalTable()}
 	for range 2 {
 		if err := j.sync(); err == nil {
 			t.Fatal("a file that is closed was synced")

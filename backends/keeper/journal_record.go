@@ -17,11 +17,11 @@ type entry struct {
 	Job  messages.UID `json:"j,omitempty"`
 	At   time.Time    `json:"t,omitzero"`
 
-	// of opened: the keeper that writes what follows
+	// of opened: the keeper of the following entries
 	Keeper string `json:"keeper,omitempty"` // its id, which tags its jobs
 	BootID string `json:"boot,omitempty"`
-	Cgroup string `json:"cgroup,omitempty"` // the directory of its jobs' cgroups; of started: below it
-	After  uint64 `json:"after,omitempty"`  // its facts are numbered from here
+	Cgroup string `json:"cgroup,omitempty"` // directory of its jobs' cgroups; of started: path below it
+	After  uint64 `json:"after,omitempty"`  // its facts have higher numbers
 
 	// of limited
 	Limits *spill.Limits `json:"limits,omitempty"`
@@ -31,7 +31,7 @@ type entry struct {
 	StartTime uint64             `json:"start,omitempty"`
 	Isolation messages.Isolation `json:"iso,omitempty"`
 	Separate  bool               `json:"sep,omitempty"`
-	Meta      []byte             `json:"meta,omitempty"` // and of noted
+	Meta      []byte             `json:"meta,omitempty"` // also of noted
 
 	// of exited and drained
 	Status messages.ExitStatus `json:"status,omitzero"`
@@ -39,19 +39,19 @@ type entry struct {
 	Cause  messages.Cause      `json:"cause,omitzero"`
 	Sizes  messages.Sizes      `json:"sizes,omitzero"`
 	Flags  []messages.Flag     `json:"flags,omitempty"`
-	Dir    string              `json:"dir,omitempty"` // where a live shell was
+	Dir    string              `json:"dir,omitempty"` // directory of a live shell
 	OOM    messages.Tristate   `json:"oom,omitempty"`
-	Seq    uint64              `json:"seq,omitempty"` // and of settled
+	Seq    uint64              `json:"seq,omitempty"` // also of settled
 }
 
-// The kinds of entries beside those of engine.Record.
+// Kinds of entries that engine.Record does not have.
 const (
 	entryOpened  = "opened"
-	entryLimited = "limited" // what bounds the logs
+	entryLimited = "limited" // limits of the logs
 	entryNoted   = "noted"
 	entrySettled = "settled" // up to Seq; forgotten: all
-	// entryCollected is in place of forgotten where the directory is one job's, and
-	// keeps what became of it.
+	// entryCollected replaces forgotten in the journal of a single job, which keeps the
+	// outcome.
 	entryCollected = "collected"
 )
 
@@ -63,15 +63,15 @@ func entryOf(r engine.Record) entry {
 }
 
 const (
-	recordHead = 8       // length and CRC of what follows
+	recordHead = 8       // length and CRC of the body
 	maxRecord  = 1 << 20 // far above MaxMeta
 )
 
-// castagnoli is made by the library, once, when it is first asked for: at the start of
-// the program every command that a user types would wait 0.2 ms for it.
+// castagnoli returns the CRC table, made on first use: made at the start of the program
+// it would cost every command 0.2 ms.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// appendRecord adds an entry as it stands in the file.
+// appendRecord appends an entry in the file's format.
 func appendRecord(p []byte, e entry) ([]byte, error) {
 	at := len(p)
 	p, err := appendBody(append(p, make([]byte, recordHead)...), e)
@@ -84,7 +84,7 @@ func appendRecord(p []byte, e entry) ([]byte, error) {
 	return p, nil
 }
 
-// readEntry reads the body of a record. The first keepers wrote JSON.
+// readEntry decodes the body of a record. The first keepers wrote JSON.
 func readEntry(body []byte) (e entry, err error) {
 	if body[0] == '{' && json.Unmarshal(body, &e) == nil {
 		return e, nil
@@ -92,8 +92,8 @@ func readEntry(body []byte) (e entry, err error) {
 	return decode[entry](body)
 }
 
-// readRecords gives the entries of a journal in their order, and how many bytes
-// of it are good: a torn or damaged record and what is behind it are not.
+// readRecords returns the entries of a journal in order, and how many of its bytes are
+// valid: up to a torn or damaged record.
 func readRecords(p []byte) (entries []entry, good int) {
 	for len(p)-good >= recordHead {
 		n := uint64(binary.LittleEndian.Uint32(p[good:]))
@@ -115,29 +115,29 @@ func readRecords(p []byte) (entries []entry, good int) {
 	return entries, good
 }
 
-// journaledJob is what the journal knows of one job.
+// journaledJob is the journal's knowledge of one job.
 type journaledJob struct {
 	started, exited, drained *entry
 	meta                     []byte
 	settled                  uint64
 	collected                bool
-	lost                     bool // the keeper of an earlier time died before the end
+	lost                     bool // an earlier keeper died before the job's end
 }
 
-// over reports whether nothing of the job lives: its end is known, or never will be.
+// over reports whether no process of the job runs: its end is known, or it is lost.
 func (p *journaledJob) over() bool { return p.exited != nil || p.lost }
 
-// journalTable is the journal as a table: what of it still counts.
+// journalTable holds the live part of the journal.
 type journalTable struct {
-	opened  *entry // of the newest keeper; nil: there was none
-	highest uint64 // number of a fact
+	opened  *entry // of the newest keeper; nil: none
+	highest uint64 // highest number of a fact
 	limits  *spill.Limits
 	jobs    map[messages.UID]*journaledJob
 }
 
-func newLedger() *journalTable { return &journalTable{jobs: map[messages.UID]*journaledJob{}} }
+func newJournalTable() *journalTable { return &journalTable{jobs: map[messages.UID]*journaledJob{}} }
 
-// note takes an entry in. One of a job that did not start counts for nothing.
+// note applies an entry. Entries of a job that did not start are ignored.
 func (l *journalTable) note(e entry) {
 	l.highest = max(l.highest, e.Seq, e.After)
 	if e.Kind == entryOpened {
@@ -175,8 +175,8 @@ func (l *journalTable) note(e entry) {
 	}
 }
 
-// entries are those that make the same table: what was lost stands before the keeper
-// that found it.
+// entries returns entries that make the same table. Lost jobs come before the keeper
+// that found them lost.
 func (l *journalTable) entries() []entry {
 	var lost, all []entry
 	if l.opened != nil {

@@ -9,10 +9,10 @@ import (
 	"troupe/spill"
 )
 
-// kind says what a message is.
+// kind is the kind of a message.
 type kind byte
 
-// What a client asks.
+// Requests of a client.
 const (
 	askStart     kind = iota + 1 // encodeSpec
 	askAdopt                     // nothing
@@ -22,21 +22,21 @@ const (
 	askWatch                     // watch
 	askNote                      // bytes
 	askSettle                    // number
-	askRemove                    // nothing: the logs of a job that is over
+	askRemove                    // nothing: removes the logs of an ended job
 	askLog                       // wantLog; answered
 	askInventory                 // nothing; answered
 	askClose                     // nothing; answered
-	askDone                      // nothing; answered when all before it is done
-	askStates                    // []messages.UID: of the logs of these jobs; answered
+	askDone                      // nothing; answered after all earlier requests
+	askStates                    // []messages.UID: states of these jobs' logs; answered
 )
 
-// What a keeper says beside facts.
+// Messages of a keeper beside facts.
 const (
-	sayResync   kind = iota + 32 // too much was not heard, and was dropped: the client binds everything anew
+	sayResync   kind = iota + 32 // messages were dropped: the client binds all jobs again
 	sayReplaced                  // another client has taken over
-	sayGone                      // the job of an adoption is not known
+	sayGone                      // the adopted job is unknown
 	sayRefused                   // messages.Error, to a call or to nothing
-	sayLogs                      // []logState: the logs of a job that grow no more
+	sayLogs                      // []logState: closed logs of a job
 	sayLog                       // logState, with its descriptor
 	sayHeld                      // []held; more follow
 	sayListed                    // []held; the last
@@ -47,7 +47,7 @@ const (
 	sayStated                    // []stated; the last
 )
 
-// The facts.
+// Kinds of facts.
 const (
 	factStarted kind = iota + 64
 	factFailed
@@ -65,7 +65,7 @@ const (
 	factWritten
 )
 
-// The bodies of requests and answers.
+// Bodies of requests and answers.
 type (
 	stop struct {
 		Cause messages.Cause
@@ -78,27 +78,27 @@ type (
 	number  struct{ Seq uint64 }
 	wantLog struct {
 		Stream messages.Stream
-		Have   string // the place that the client has a descriptor of
-		Order  bool   // not a stream, but the order of both: Data, and Whole says that all is in it
+		Have   string // Place of the client's descriptor
+		Order  bool   // asks for the output order: Data holds it, Whole says that it is complete
 	}
 	logState struct {
 		Stream messages.Stream
 		State  spill.State
-		Place  string // names what holds the bytes; "": nothing does yet
-		Data   []byte // all of a small log that is closed
-		Whole  bool   // Data is that
-		Order  bool   // it is not a log, but the order of two in Data
+		Place  string // identifies the file; "": none yet
+		Data   []byte // all of a small closed log
+		Whole  bool   // Data is complete
+		Order  bool   // Data is the output order, not a log
 	}
-	// stateReply is a log as the keeper lists it.
+	// stateReply is a log in the keeper's list.
 	stateReply struct {
 		Job    messages.UID
 		Stream messages.Stream
 		State  spill.State
 	}
-	// inventoryReply is a job as the keeper lists it.
+	// inventoryReply is a job in the keeper's list.
 	inventoryReply struct {
 		backends.InventoryJob `wire:"Held"`
-		Separate              bool // its streams
+		Separate              bool // stdout and stderr have their own logs
 	}
 	control struct {
 		Kind  string
@@ -108,11 +108,11 @@ type (
 		Name  string
 		Tree  bool
 		After time.Duration
-		Nth   uint64 // its answer has it; 0: an older client, which hears answers in the order of its questions
+		Nth   uint64 // repeated in its answer; 0: an older client, which gets answers in order
 	}
 )
 
-// wireControl is a control as it travels.
+// wireControl returns a control as sent.
 func wireControl(c backends.Control) control {
 	plain, nth := backends.Number(c)
 	w := wireOf(plain)
@@ -144,7 +144,7 @@ func wireOf(c backends.Control) control {
 	return control{}
 }
 
-// engineControl takes it back; nil is one that is not known.
+// engineControl returns the control of a message; nil: unknown.
 func (c control) engineControl() backends.Control {
 	plain := c.plain()
 	if plain == nil || c.Nth == 0 {
@@ -177,7 +177,7 @@ func (c control) plain() backends.Control {
 	return nil
 }
 
-// factKind is the kind of a fact; 0 is one that no engine tells.
+// factKind returns the kind of a fact; 0: no engine reports it.
 func factKind(f messages.ProcessFact) kind {
 	switch f.(type) {
 	case messages.ProcessStarted:
@@ -212,7 +212,7 @@ func factKind(f messages.ProcessFact) kind {
 	return 0
 }
 
-// parseFact takes a fact from its message.
+// parseFact decodes a fact.
 func parseFact(k kind, body []byte) (messages.ProcessFact, error) {
 	switch k {
 	case factStarted:

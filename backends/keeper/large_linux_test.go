@@ -39,7 +39,7 @@ func TestALargeOrderFitsIntoAFrame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, other := newLine(100), newLine(100)
+	l, other := newLink(100), newLink(100)
 	a, b := pair(t)
 	l.attach(a, 0)
 	s := &server{store: store}
@@ -55,7 +55,7 @@ func TestALargeOrderFitsIntoAFrame(t *testing.T) {
 
 // What does not fit into a frame and was not packed is a refusal, and no end of the line.
 func TestALineTakesNothingTooLarge(t *testing.T) {
-	l, other := newLine(100), newLine(100)
+	l, other := newLink(100), newLink(100)
 	a, b := pair(t)
 	l.attach(a, 0)
 	l.send(message{kind: sayLog, gen: 7, job: "J1", body: make([]byte, maxFrame)})
@@ -119,7 +119,7 @@ func TestRemainsWithoutARecordAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &server{store: store, engine: own}
-	if survivors := s.endRemains(&journalTable{opened: &entry{Keeper: dead, BootID: "this"}}, "this"); len(survivors) > 0 {
+	if survivors := s.endLeftovers(&journalTable{opened: &entry{Keeper: dead, BootID: "this"}}, "this"); len(survivors) > 0 {
 		t.Errorf("%+v", survivors)
 	}
 	if err := left.Wait(); err == nil || left.ProcessState.String() != "signal: killed" {

@@ -16,7 +16,7 @@ import (
 // What may wait goes with what may not, in its order, or when there is much of it.
 func TestLineSendsLater(t *testing.T) {
 	a, b := pair(t)
-	from, to := newLine(100), newLine(100)
+	from, to := newLink(100), newLink(100)
 	from.attach(a, 0)
 	from.sendLater(message{kind: askSettle, gen: 1})
 	if from.maybeSent(1) {
@@ -111,7 +111,7 @@ func TestRecent(t *testing.T) {
 	var r recentOutputs
 	log := func(whole bool) *[3]*remoteLog {
 		j := &job{}
-		o := newOutlog(nil, "", messages.Merged)
+		o := newRemoteLog(nil, "", messages.Merged)
 		o.update(logState{State: spill.State{Closed: true}, Whole: whole}, nil)
 		j.logs[messages.Merged] = o
 		return j.small()

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// remainsBound is how long what a dead keeper has left may take to die.
+	// remainsBound bounds the wait for a dead keeper's killed processes.
 	remainsBound = 5 * time.Second
 	remainsPause = 10 * time.Millisecond
 	remainsLast  = 500 * time.Millisecond
 )
 
-// endRemains kills what is left of the jobs of a dead keeper: what is in its
-// cgroups, what carries its tag, and the main processes that are still who they
-// were. It returns the survivors by job; those that nobody can tell are under "".
-func (s *server) endRemains(left *journalTable, boot string) map[messages.UID][]messages.Survivor {
-	if left.opened == nil || left.opened.BootID != boot { // without a job, too: it may have died between a fork and its record
+// endLeftovers kills the processes of a dead keeper's jobs: those in its cgroups, with
+// its tag, and main processes that still match their start time. It returns survivors
+// by job, unknown ones under "".
+func (s *server) endLeftovers(left *journalTable, boot string) map[messages.UID][]messages.Survivor {
+	if left.opened == nil || left.opened.BootID != boot { // even without jobs: it may have died between a fork and its record
 		return nil
 	}
 	endCgroup(left.opened)
@@ -39,7 +39,7 @@ func (s *server) endRemains(left *journalTable, boot string) map[messages.UID][]
 		clear(survivors)
 		for id, p := range left.jobs {
 			if p.exited == nil && endMain(p.started) {
-				survivors[id] = []messages.Survivor{{PID: p.started.PID, State: "?", Why: "it did not end when its keeper had died"}}
+				survivors[id] = []messages.Survivor{{PID: p.started.PID, State: "?", Why: "it did not end after its keeper had died"}}
 			}
 		}
 		emptied := cgroupEmpty(left.opened)
@@ -55,15 +55,14 @@ func (s *server) endRemains(left *journalTable, boot string) map[messages.UID][]
 	}
 }
 
-// cgroupOf is the directory of a keeper's cgroups, if it is the one that keeper
-// must have had.
+// cgroupOf returns the directory of a keeper's cgroups, if its name matches the keeper.
 func cgroupOf(opened *entry) (string, bool) {
 	name := filepath.Base(opened.Cgroup)
 	return opened.Cgroup, filepath.IsAbs(opened.Cgroup) && strings.HasPrefix(name, "troupe-"+opened.Keeper+"-")
 }
 
-// endCgroup kills all that is in a keeper's cgroups. The new engine has done so
-// if it finds them beside its own.
+// endCgroup kills all processes in a keeper's cgroups. The new engine has done so if
+// they are beside its own.
 func endCgroup(opened *entry) {
 	dir, ok := cgroupOf(opened)
 	if !ok {
@@ -75,7 +74,7 @@ func endCgroup(opened *entry) {
 	}
 }
 
-// cgroupEmpty reports whether nobody is left there; then it removes them.
+// cgroupEmpty reports whether a keeper's cgroups are empty, and then removes them.
 func cgroupEmpty(opened *entry) bool {
 	dir, ok := cgroupOf(opened)
 	if !ok {
@@ -96,7 +95,7 @@ func cgroupEmpty(opened *entry) bool {
 	return true
 }
 
-// endMain kills the main process of a job if it is still that one, and reports
+// endMain kills the main process of a job if its start time matches, and reports
 // whether it was alive.
 func endMain(started *entry) bool {
 	if started.PID <= 0 || started.StartTime == 0 {
@@ -114,7 +113,7 @@ func endMain(started *entry) bool {
 	return true
 }
 
-// startOf reads when a process was started; dead is one that is a zombie, or gone.
+// startOf returns the start time of a process; dead: it is a zombie or gone.
 func startOf(pid int) (start uint64, dead bool) {
 	f := statOf(pid)
 	if len(f) < 20 {
@@ -124,7 +123,7 @@ func startOf(pid int) (start uint64, dead bool) {
 	return start, f[0] == "Z" || f[0] == "X"
 }
 
-// statOf is what the kernel tells of a process, behind its name: that may hold
+// statOf returns the fields of /proc/PID/stat after the name, which may contain
 // anything.
 func statOf(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -134,8 +133,8 @@ func statOf(pid int) []string {
 	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }
 
-// restore gives the engine the jobs of a dead keeper: with the result that the
-// journal has, or lost.
+// restore gives the engine the jobs of a dead keeper, with the recorded result or as
+// lost.
 func (s *server) restore(left *journalTable, boot string, survivors map[messages.UID][]messages.Survivor) {
 	for id, p := range left.jobs {
 		c := &servedJob{separate: p.started.Separate, meta: p.meta, over: true}
@@ -148,7 +147,7 @@ func (s *server) restore(left *journalTable, boot string, survivors map[messages
 	}
 }
 
-// factsOf are those that the client has not settled.
+// factsOf returns the facts that the client has not settled.
 func (s *server) factsOf(id messages.UID, p *journaledJob, rebooted bool, survivors []messages.Survivor) []messages.ProcessFact {
 	end := p.drained
 	if end == nil {
@@ -156,9 +155,9 @@ func (s *server) factsOf(id messages.UID, p *journaledJob, rebooted bool, surviv
 	}
 	if end == nil {
 		lost := messages.ProcessLost{At: time.Now(), Survivors: survivors, Err: *refused(messages.Internal, "keeper",
-			"the keeper died while the job ran, and took it along: how it would have ended nobody knows", "its output, as far as it was in a file, is there")}
+			"the keeper died while the job ran; how the job ended is unknown", "its output, as far as it was in a file, is there")}
 		if rebooted {
-			lost.Err.Reason, lost.Err.Message = "reboot", "the machine went down while the job ran: how it would have ended nobody knows"
+			lost.Err.Reason, lost.Err.Message = "reboot", "the machine went down while the job ran; how the job ended is unknown"
 		}
 		return []messages.ProcessFact{lost}
 	}
@@ -182,7 +181,7 @@ func (s *server) factsOf(id messages.UID, p *journaledJob, rebooted bool, surviv
 	return append(facts, messages.OutputClosed{Sizes: sizes, Outputs: outputs}, messages.TreeEnded{Survivors: survivors})
 }
 
-// outputs are the logs that are left, and their sizes.
+// outputs returns the remaining logs and their sizes.
 func (s *server) outputs(id messages.UID, separate bool) (sizes messages.Sizes, list []messages.OutputState) {
 	streams := []messages.Stream{messages.Merged}
 	if separate {

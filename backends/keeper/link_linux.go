@@ -9,50 +9,48 @@ import (
 	"troupe/messages"
 )
 
-// link is what one side says to the other: numbered messages, kept until they
-// are acknowledged, over one connection after another. Nothing here waits for
-// the other side but a goroutine of the line's own, and that only while the
-// socket is full.
+// link is one side of the numbered, resumable connection of daemon and keeper. It keeps
+// messages until they are acknowledged, over one connection after another. Only its own
+// goroutine waits for the other side, while the socket is full.
 type link struct {
-	limit       int          // messages that are kept
-	most        int          // and bytes of them; 0: as many as they have
-	syncJournal func() error // puts on disk what a safe message says
-	overflow    func()       // what was kept is dropped, and the other side told: what now?
+	limit       int          // kept messages
+	most        int          // kept bytes; 0: unlimited
+	syncJournal func() error // syncs the journal before a safe message
+	overflow    func()       // called after the kept messages were dropped and a resync was queued
 
 	mu          sync.Mutex
-	conn        *conn // nil: there is none
+	conn        *conn // nil: none
 	queue       []message
 	queuedBytes int    // bytes of queue
 	first       uint64 // number of queue[0]
-	next        uint64 // of the one that is sent next
-	received    uint64 // of the last that came from the other side
-	acked       uint64 // what of it was told
-	ackNow      bool   // it is to be told now
-	sending     bool   // somebody sends
+	next        uint64 // number of the message to send next
+	received    uint64 // number of the last message received
+	acked       uint64 // number last acknowledged
+	ackNow      bool   // acknowledge as soon as possible
+	sending     bool   // a goroutine sends
 	buf         []byte
 	flushWait   chan struct{} // see flushed
 }
 
-// ackEvery is how many messages one side may receive without saying so.
+// ackEvery is how many messages one side receives before it acknowledges.
 const ackEvery = 256
 
-func newLine(limit int) *link {
+func newLink(limit int) *link {
 	return &link{limit: limit, first: 1, next: 1, syncJournal: func() error { return nil }, overflow: func() {}}
 }
 
-// send queues messages, and sends them if the socket has room. It reports false
-// if they found no place, and so were dropped with all that waited: the other side
-// hears of that in their place, by a sayResync.
+// send queues messages, and sends them if the socket has room. It returns false if
+// there is no place: all kept messages are dropped then, and a sayResync replaces them.
 func (l *link) send(ms ...message) bool { return l.enqueue(0, ms...) }
 
-// sendLater queues messages that may wait for the next that may not, or for so many
-// of their kind: a client's heartbeat is never far.
+// sendLater queues messages that wait for the next send, or for maxLater of their kind.
+// The heartbeat bounds the wait.
 func (l *link) sendLater(ms ...message) bool { return l.enqueue(maxLater, ms...) }
 
-// maxLater is how many messages wait to be sent with others.
+// maxLater bounds the messages that wait for others.
 const maxLater = 32
 
-// enqueue is send, which leaves up to so many messages for later.
+// enqueue does the work of send, and leaves up to later messages unsent.
 func (l *link) enqueue(later int, ms ...message) bool {
 	l.mu.Lock()
 	if l.isTooMuch(ms) {
@@ -71,7 +69,7 @@ func (l *link) enqueue(later int, ms ...message) bool {
 	return true
 }
 
-// isTooMuch reports whether there is no place for messages. Called with mu.
+// isTooMuch reports whether there is no place for messages. The caller holds mu.
 func (l *link) isTooMuch(ms []message) bool {
 	held := l.queuedBytes
 	for i := range ms {
@@ -80,11 +78,11 @@ func (l *link) isTooMuch(ms []message) bool {
 	return len(l.queue)+len(ms) > l.limit || l.most > 0 && held > l.most
 }
 
-// keep queues messages. Called with mu.
+// keep queues messages. The caller holds mu.
 func (l *link) keep(ms ...message) {
 	for i := range ms {
-		if ms[i].size()+frameHead > maxFrame { // the other side would refuse it each time that it comes
-			err := refused(messages.Internal, "frame", "what was asked for is too large for a frame", "this is a fault of troupe's: tell of it")
+		if ms[i].size()+frameHead > maxFrame { // the other side would refuse it each time
+			err := refused(messages.Internal, "frame", "the message is too large for a frame", "this is a bug in troupe: report it")
 			ms[i] = message{kind: sayRefused, gen: ms[i].gen, job: ms[i].job, body: encode(err)}
 		}
 		l.queuedBytes += ms[i].size()
@@ -92,21 +90,21 @@ func (l *link) keep(ms ...message) {
 	l.queue = append(l.queue, ms...)
 }
 
-// drop forgets what is kept. Called with mu.
+// drop drops the kept messages. The caller holds mu.
 func (l *link) drop() {
 	l.first += uint64(len(l.queue))
 	l.queuedBytes = 0
-	l.next, l.queue = l.first, nil // files are closed by their finalizers: one may be on its way
+	l.next, l.queue = l.first, nil // finalizers close the files: one may be in use
 }
 
-// lastQueued is the number of the message queued last.
+// lastQueued returns the number of the message queued last.
 func (l *link) lastQueued() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first + uint64(len(l.queue)) - 1
 }
 
-// lastReceived is the number of the last message received.
+// lastReceived returns the number of the last message received.
 func (l *link) lastReceived() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,8 +118,7 @@ func (l *link) maybeSent(n uint64) bool {
 	return n < l.next
 }
 
-// attach goes on over another connection; the other side has heard up to the
-// number heard.
+// attach continues over another connection; the other side has received up to heard.
 func (l *link) attach(c *conn, heard uint64) {
 	l.mu.Lock()
 	l.conn = c
@@ -130,7 +127,7 @@ func (l *link) attach(c *conn, heard uint64) {
 	l.push()
 }
 
-// detach says that a connection is gone.
+// detach ends the use of a connection.
 func (l *link) detach(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +137,8 @@ func (l *link) detach(c *conn) {
 	l.signalFlushed()
 }
 
-// signalFlushed tells who waits for it that nothing is left to say, or nobody to hear it.
-// Called with mu.
+// signalFlushed closes flushWait: all is received, or there is no connection. The
+// caller holds mu.
 func (l *link) signalFlushed() {
 	if l.flushWait != nil {
 		close(l.flushWait)
@@ -149,7 +146,7 @@ func (l *link) signalFlushed() {
 	}
 }
 
-// trim forgets what the other side has. Called with mu.
+// trim drops the messages that the other side has. The caller holds mu.
 func (l *link) trim(ack uint64) {
 	for len(l.queue) > 0 && l.first <= ack {
 		if f := l.queue[0].file; f != nil {
@@ -167,7 +164,7 @@ func (l *link) trim(ack uint64) {
 	}
 }
 
-// flushed is closed when the other side has everything, or is gone.
+// flushed returns a channel that closes when the other side has everything, or is gone.
 func (l *link) flushed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,7 +178,7 @@ func (l *link) flushed() <-chan struct{} {
 	return quiet
 }
 
-// take counts a frame of the other side, and gives what of it is new.
+// take handles a frame of the other side, and returns its new messages.
 func (l *link) take(f frame) ([]message, error) {
 	l.mu.Lock()
 	if f.ack >= l.first+uint64(len(l.queue)) {
@@ -208,14 +205,14 @@ func (l *link) take(f frame) ([]message, error) {
 	return fresh, nil
 }
 
-// ack tells the other side what was received.
+// ack acknowledges the received messages.
 func (l *link) ack() {
 	l.mu.Lock()
 	l.ackNow = true
 	l.push()
 }
 
-// push sends what can be sent at once. Called with mu, which it gives back.
+// push sends what can be sent at once. The caller holds mu, which push releases.
 func (l *link) push() {
 	defer l.mu.Unlock()
 	if l.sending {
@@ -242,7 +239,7 @@ func (l *link) push() {
 	l.sending = false
 }
 
-// wait sends one frame over a socket that is full, or that waits for a disk.
+// wait sends one frame, and waits for a full socket or the disk.
 func (l *link) wait(c *conn) {
 	l.mu.Lock()
 	safe, file, through := l.compose()
@@ -250,7 +247,7 @@ func (l *link) wait(c *conn) {
 	l.mu.Unlock()
 	var err error
 	if safe {
-		_ = l.syncJournal() // what the disk refuses is told all the same: the fact is true
+		_ = l.syncJournal() // after an error the fact is sent anyway: it is true
 	}
 	err = c.send(p, file, true)
 	l.mu.Lock()
@@ -259,26 +256,26 @@ func (l *link) wait(c *conn) {
 	l.push()
 }
 
-// sent notes what became of a frame. Called with mu.
+// sent handles the result of sending a frame. The caller holds mu.
 func (l *link) sent(c *conn, through, told uint64, err error) {
 	switch {
 	case l.conn != c:
 	case err != nil:
 		l.conn = nil
-		c.close() // who receives over it sees the end
+		c.close() // the receiving goroutine sees the end
 	default:
 		l.next, l.acked = max(l.next, through), max(l.acked, told)
 		l.ackNow = l.ackNow && l.acked < l.received
 	}
 }
 
-// due reports whether there is something to say. Called with mu.
+// due reports whether there is something to send. The caller holds mu.
 func (l *link) due() bool {
 	return l.next < l.first+uint64(len(l.queue)) || l.received-l.acked >= ackEvery || l.ackNow && l.received > l.acked
 }
 
-// compose puts what comes next into buf: as many messages as a frame takes, one
-// with a body in a descriptor alone. Called with mu by who is busy.
+// compose puts the next messages into buf: as many as a frame takes; one with a
+// descriptor goes alone. The sending goroutine calls it with mu held.
 func (l *link) compose() (safe bool, file *os.File, through uint64) {
 	l.buf = appendHead(l.buf[:0], l.next, l.received)
 	through = l.next

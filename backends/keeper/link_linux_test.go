@@ -55,7 +55,7 @@ func next(t *testing.T, c *conn, l *link) []message {
 // What nobody hears is bounded: then it is dropped, and the other side is told to
 // ask anew. The sender never waits.
 func TestLineOverflows(t *testing.T) {
-	l, other := newLine(100), newLine(100)
+	l, other := newLink(100), newLink(100)
 	a, b := pair(t)
 	l.attach(a, 0)
 	for i := range 150 { // the socket takes the first of them
@@ -81,7 +81,7 @@ func TestLineOverflows(t *testing.T) {
 
 // Over whatever connections: each message comes once and in order, large ones too.
 func TestLineGoesOn(t *testing.T) {
-	l, other := newLine(1000), newLine(1000)
+	l, other := newLink(1000), newLink(1000)
 	want := uint64(1)
 	for round := range 20 {
 		a, b := pair(t)
@@ -128,7 +128,7 @@ func TestLineGoesOn(t *testing.T) {
 
 // So are the bytes of it.
 func TestLineOverflowsByItsBytes(t *testing.T) {
-	l, other := newLine(1000), newLine(1000)
+	l, other := newLink(1000), newLink(1000)
 	l.most = 1 << 20
 	overflows := 0
 	l.overflow = func() { overflows++ }
@@ -158,7 +158,7 @@ func TestLineOverflowsByItsBytes(t *testing.T) {
 // However many say something at once, and however often that is too much: the other
 // side hears of a gap before it hears what is behind it, and so goes on.
 func TestLineOverflowsAtEveryMoment(t *testing.T) {
-	l, other := newLine(8), newLine(8)
+	l, other := newLink(8), newLink(8)
 	again := make(chan struct{}, 1)
 	l.overflow = func() {
 		select {

@@ -20,26 +20,24 @@ import (
 )
 
 const (
-	// memoryLimit is what the runtime keeps a keeper below, and gcPercent how eagerly one
-	// of a single job; any other goes by package heap. Ten thousand jobs take 64 MiB. At a
-	// limit that is as low as the live heap, the keeper only collects garbage.
+	// memoryLimit is the runtime's limit for a keeper. gcPercent is for the keeper of a single
+	// job; others use package heap. Ten thousand jobs take 64 MiB. With a limit near the live
+	// heap, the keeper would only collect garbage.
 	memoryLimit = 112 << 20
 	gcPercent   = 50
-	// heapFloor is what it may have before it looks for garbage at all; one for a single
-	// job starts few.
+	// heapFloor is the heap size below which no garbage is collected.
 	heapFloor = 8 << 20
-	// killedLast is the rank of a keeper among what the kernel ends for want of
-	// memory, where it may have it.
+	// killedLast is a keeper's oom_score_adj, if it may set it.
 	killedLast = -900
-	// maxErrors bounds the file of what goes wrong: then it begins anew.
+	// maxErrors bounds the error file, in bytes; it is then truncated.
 	maxErrors = 1 << 20
-	// endGrace is what jobs have to end when the keeper is told to end.
+	// endGrace is the grace of jobs when the keeper is stopped.
 	endGrace = 5 * time.Second
 )
 
-// Main is the role of a keeper: it makes this process one and serves until a
-// client ends it, or SIGTERM does. The process must do nothing else. fd is the
-// descriptor of an inherited socket pair; negative: none. alone is as Options.Alone.
+// Main runs this process as a keeper until a client or SIGTERM ends it. The process
+// must do nothing else. fd is an inherited socket; negative: none. alone is
+// Options.Alone.
 func Main(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
 	threads.Reserve()
@@ -50,12 +48,12 @@ func Main(dir string, fd int, build string, noCgroup, alone bool) error {
 		heap.Tune(heapFloor)
 	}
 	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its memory and its descriptors are nobody else's
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // other processes of the user must not read its memory
 	if fd >= 0 {
 		unix.CloseOnExec(fd)
 		o.Conn = os.NewFile(uintptr(fd), "client")
 	}
-	// A signal that is ignored would be by every job, too.
+	// Ignored signals would be ignored in every job, too.
 	unwanted := make(chan os.Signal, 1)
 	signal.Notify(unwanted, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {
@@ -69,8 +67,8 @@ func Main(dir string, fd int, build string, noCgroup, alone bool) error {
 	return err
 }
 
-// leaveCgroup removes the cgroup that was made for this keeper, which has ended:
-// it goes up, where whoever started it was, for its last moment.
+// leaveCgroup removes the cgroup of this keeper at its end. The process moves to the
+// parent cgroup before.
 func leaveCgroup() {
 	own := ownCgroup()
 	if !strings.HasPrefix(filepath.Base(own), cgroupPrefix) {
@@ -81,18 +79,17 @@ func leaveCgroup() {
 	}
 }
 
-// saysFaults says what the keeper survives, for who looks into it.
+// saysFaults returns a function that writes faults to w.
 func saysFaults(w *os.File) func(messages.UID, error) {
 	return func(job messages.UID, fault error) {
 		if st, err := w.Stat(); err == nil && st.Mode().IsRegular() && st.Size() > maxErrors {
-			_ = w.Truncate(0) // it is written at its end
+			_ = w.Truncate(0) // writes append
 		}
 		_, _ = fmt.Fprintf(w, "%s %s %v\n", time.Now().UTC().Format(time.RFC3339Nano), job, fault)
 	}
 }
 
-// closeInherited closes what whoever started this process left open: the
-// descriptors that survive an exec, but for the first three and keep.
+// closeInherited closes inherited descriptors, except the first three and keep.
 func closeInherited(keep int) {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -109,8 +106,8 @@ func closeInherited(keep int) {
 	}
 }
 
-// rankLast makes this process one of the last that the kernel ends for want of
-// memory, if it may. It returns what the rank was.
+// rankLast makes this process one of the last that the OOM killer chooses, if it may.
+// It returns the former oom_score_adj; nil: unchanged.
 func rankLast() *int {
 	const file = "/proc/self/oom_score_adj"
 	text, err := os.ReadFile(file)

@@ -8,7 +8,7 @@ import (
 	"troupe/spill"
 )
 
-// nullProcess is no process: what could not even be asked of a keeper.
+// nullProcess is the process of a job that reached no keeper.
 type nullProcess struct{}
 
 func (nullProcess) Output(messages.Stream) (spill.Log, error) {
@@ -21,11 +21,11 @@ func (nullProcess) SaveMeta([]byte)                     {}
 func (nullProcess) Settle(uint64)                       {}
 func (nullProcess) Release()                            {}
 
-// cannot is a job that no keeper is asked for.
+// cannot reports a job that reaches no keeper.
 func cannot(facts backends.FactHandler, why *messages.Error) backends.Process {
 	go facts(messages.ProcessFailed{Err: *why, Shell: cannotRun, At: time.Now()})
 	return nullProcess{}
 }
 
-// cannotRun is a shell's status for a command that is there and cannot run.
+// cannotRun is a shell's exit status for a command that it cannot execute.
 const cannotRun = 126

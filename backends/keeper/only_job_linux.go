@@ -14,12 +14,12 @@ import (
 	"troupe/messages"
 )
 
-// aloneBound is how long the keeper of one job waits for its first client: whoever
-// started it may have died.
+// aloneBound bounds how long the keeper of one job waits for its first client: its
+// starter may have died.
 const aloneBound = 2 * helloBound
 
-// watchOnlyJob sees to the end of a keeper to which nobody comes. The function that it
-// returns is called when the keeper ends.
+// watchOnlyJob ends a keeper without a client after aloneBound. It returns a function
+// for the keeper's end.
 func (s *server) watchOnlyJob() func() {
 	if !s.options.Alone {
 		return func() {}
@@ -33,12 +33,12 @@ func (s *server) watchOnlyJob() func() {
 	return func() { t.Stop() }
 }
 
-// jobEnded is told by the engine that nothing more will be said of a job. The log that
-// was made for one which did not start goes away again.
+// jobEnded handles the last fact of a job. It removes the log of a job that did not
+// start.
 func (s *server) jobEnded(id messages.UID) {
 	s.mu.Lock()
 	c := s.jobs[id]
-	undo := c != nil && c.pidFile != "" && !c.born
+	undo := c != nil && c.pidFile != "" && !c.started
 	if c != nil {
 		c.over = true
 	}
@@ -49,8 +49,8 @@ func (s *server) jobEnded(id messages.UID) {
 	s.maybeEnd()
 }
 
-// maybeEnd ends the keeper of one job when that is over and nobody is connected: the
-// journal has its end, and the next keeper of the directory tells it.
+// maybeEnd ends the keeper of one job when that has ended and no client is connected.
+// The journal has the end, and the next keeper of the directory reports it.
 func (s *server) maybeEnd() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,20 +69,20 @@ func (s *server) maybeEnd() {
 	})
 }
 
-// removeDir removes the directory of a keeper that ends and of whose job nothing is
-// known, since it was not started: nobody would ever ask for it.
+// removeDir removes the directory of a keeper that ends without a job: no client would
+// ask for it.
 func (s *server) removeDir() {
 	if !s.options.Alone || s.lease == nil || s.journal == nil || len(s.journal.past().jobs) > 0 {
 		return
 	}
-	if err := removeUnborn(s.dir); err != nil {
+	if err := removeUnstarted(s.dir); err != nil {
 		s.fault("", err)
 	}
 }
 
-// forgetUnborn does so for a keeper that could not begin, and has told why: else that is
-// in a file of the directory.
-func (c *Client) forgetUnborn(why error) {
+// forgetUnstarted removes the directory of a keeper that could not start, if its error
+// was sent. Otherwise a file in the directory has the error.
+func (c *Client) forgetUnstarted(why error) {
 	seen, err := Inspect(c.options.Dir)
 	if err != nil || seen.Known || errors.Is(why, errHungUp) || errors.Is(why, errNoHello) {
 		return
@@ -92,20 +92,20 @@ func (c *Client) forgetUnborn(why error) {
 		return
 	}
 	defer dir.Close()
-	lease, err := takeLease(dir, leaseBound) // it may be about to end
+	lease, err := takeLease(dir, leaseBound) // waits for a keeper that is about to end
 	switch {
 	case err == nil:
 		defer lease.Close()
-	case !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT): // else nobody has it
+	case !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT): // without space there is no lock, and no keeper
 		return
 	}
 	if seen, err = Inspect(c.options.Dir); err == nil && !seen.Known {
-		c.fault(removeUnborn(dir))
+		c.fault(removeUnstarted(dir))
 	}
 }
 
-// removeUnborn removes the directory of a detached job, if it is where it was.
-func removeUnborn(dir *os.File) error {
+// removeUnstarted removes the directory of a detached job, unless it was moved.
+func removeUnstarted(dir *os.File) error {
 	now, err := os.Lstat(dir.Name())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -122,8 +122,7 @@ func removeUnborn(dir *os.File) error {
 	return at.RemoveAll(filepath.Base(dir.Name()))
 }
 
-// claimPaths takes the places that a job is to have for its log and its pid. Nothing is
-// written where something is already.
+// claimPaths reserves the paths of a job's log and pid file. It overwrites nothing.
 func (s *server) claimPaths(spec *backends.Spec, c *servedJob) error {
 	file := spec.Log.File
 	if file == "" || !spec.Detach {
@@ -133,14 +132,14 @@ func (s *server) claimPaths(spec *backends.Spec, c *servedJob) error {
 		return err
 	}
 	if err := s.noteFile(file); err != nil {
-		return refused(messages.OutputUnavailable, "log", "the place of the log cannot be noted: "+err.Error(), "see that "+s.options.Dir+" can be written")
+		return refused(messages.OutputUnavailable, "log", "cannot record the path of the log: "+err.Error(), "make sure that "+s.options.Dir+" can be written")
 	}
 	spec.Log.Mark = filepath.Join(s.options.Dir, markName)
 	c.pidFile = PIDFilePath(file)
 	return nil
 }
 
-// noteFile notes where the log is, for the next keeper and for who clears up.
+// noteFile records the path of the log, for the next keeper and for cleanup.
 func (s *server) noteFile(file string) error {
 	f, err := openIn(s.dir, givenName, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC)
 	if err != nil {
@@ -150,7 +149,7 @@ func (s *server) noteFile(file string) error {
 	return errors.Join(err, f.Close())
 }
 
-// givenFile is where the log of the job of a directory is; "" where that is not known.
+// givenFile returns the path of the log of a directory's job; "": unknown.
 func givenFile(dir *os.File) string {
 	f, err := openIn(dir, givenName, unix.O_RDONLY)
 	if err != nil {
@@ -164,8 +163,7 @@ func givenFile(dir *os.File) string {
 	return string(text)
 }
 
-// recoverLog takes over the log that a dead keeper has left. The jobs of the journal are
-// one at most.
+// recoverLog takes over the log of a dead keeper. The journal has one job at most.
 func (s *server) recoverLog() {
 	file := givenFile(s.dir)
 	if file == "" {
@@ -178,8 +176,7 @@ func (s *server) recoverLog() {
 	}
 }
 
-// writePidFile writes the file in one: whoever sees it sees all of it. One that is
-// there is left as it is.
+// writePidFile writes the file atomically. It leaves an existing file unchanged.
 func writePidFile(path string, p PIDFile) error {
 	fresh := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+string(p.Job))
 	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)

@@ -8,94 +8,105 @@ import (
 	"troupe/spill"
 )
 
-// Options are what a keeper stands on. Dir is required.
+// Names in the directory of a keeper.
+const (
+	lockName    = "keeper.lock"    // its lock is the lease: the holder is the keeper
+	journalName = "keeper.journal" // facts that must outlive the keeper
+	socketName  = "keeper.sock"
+	errorsName  = "keeper.err"  // faults, and a fatal error of the runtime
+	givenName   = "keeper.file" // path of a detached job's log
+	markName    = "keeper.gaps" // gaps of that log
+	guestName   = "guest.lock"  // held by a guest of a detached job
+	logsName    = "logs"        // root of the store
+	logsNode    = "keeper"      // node of the store; the same for the next keeper
+)
+
+func refused(code messages.Code, reason, message, hint string) *messages.Error {
+	return &messages.Error{Code: code, Reason: reason, Message: message, Hint: hint}
+}
+
+// Options configures a keeper. Dir is required.
 type Options struct {
-	// Dir is the keeper's directory: its lease, its journal, its logs and its
-	// socket. It is made if it is missing, and refused if it is not this user's
-	// alone.
+	// Dir holds the keeper's lease, journal, logs and socket. It is made if missing, and
+	// refused if other users can access it.
 	Dir string
-	// Conn is one end of a SOCK_SEQPACKET pair whose other end is the first
-	// client's; nil: none. The keeper closes it.
+	// Conn is one end of a SOCK_SEQPACKET pair; the first client has the other. nil: none.
+	// The keeper closes it.
 	Conn *os.File
 	// Build names the version, for people.
 	Build string
-	// Alone is the keeper of one job: it ends when that is over, its end is recorded,
-	// and no client is connected.
+	// Alone: the keeper of one job. It ends when the job's end is recorded and no client is
+	// connected.
 	Alone bool
-	// Grace is how long jobs have to end when the keeper is told to end.
+	// Grace is the grace of jobs when the keeper is stopped.
 	Grace time.Duration
-	// NoCgroup has the engine do without.
+	// NoCgroup: the engine uses no cgroups.
 	NoCgroup bool
-	// Spared is the oom_score_adj that jobs get, if the keeper's own is lower.
+	// Spared is the oom_score_adj of jobs, if the keeper's is lower. nil: inherited.
 	Spared *int
-	// Fault hears of faults that the keeper survives. nil: nobody.
+	// Fault is called for faults that the keeper survives. nil: none.
 	Fault func(job messages.UID, fault error)
-	// Failpoint is as the engine's.
+	// Failpoint is engine.Options.Failpoint.
 	Failpoint func(name string) error
 }
 
-// The bounds of what a keeper holds.
+// Limits of a keeper.
 const (
-	// maxFacts is how many facts wait for a client before it has to ask anew: more than
-	// its asking brings, which is some three of each job, of which there are 20,000 at
-	// most. maxFactBytes is how large they may be together: small outputs come with them.
-	// What was heard by then need not be asked for again, so that it comes to an end.
+	// maxFacts bounds the facts that wait for a client before a resync. A resync brings about
+	// three facts for each of at most 20,000 jobs, so it fits. maxFactBytes bounds their size,
+	// which includes small outputs. Received facts are not sent again, so repeated resyncs
+	// come to an end.
 	maxFacts     = 1 << 16
 	maxFactBytes = 24 << 20
-	// finishedJobs is how many finished jobs have logs, if no client says otherwise;
-	// their bytes are bounded by the store.
+	// finishedJobs is the default number of ended jobs with logs; the store bounds their bytes.
 	finishedJobs = 10_000
-	// inlineLog is how much of a closed log is told with the end of the job.
+	// inlineLog bounds, in bytes, a closed log that is sent with the job's end.
 	inlineLog = 4 << 10
-	// seqGap keeps the numbers of a new keeper's facts apart from those that its
-	// predecessor told and did not record.
+	// seqGap separates the numbers of a new keeper's facts from those that its predecessor
+	// sent without a record.
 	seqGap = 1 << 20
 )
 
-// ClientOptions say which keeper a client wants. Dir is required.
+// ClientOptions configures a client. Dir is required.
 type ClientOptions struct {
 	Dir   string // of the keeper
-	Build string // names the version of the client, for people
+	Build string // version of the client, for people
 
-	// Program starts a keeper: the path of the program and its arguments. To these
-	// are added --dir and --fd, which Main understands. nil: a keeper is only
-	// found.
+	// Program starts a keeper: path and arguments, to which --dir and --fd are added for
+	// Main. nil: no keeper is started.
 	Program []string
-	// Env is the environment of the keeper, and so of jobs that have none. nil: as
-	// little as it needs of this process's.
+	// Env is the environment of the keeper, and of jobs without one. nil: the few variables
+	// that it needs from this process.
 	Env []string
 
-	// Storage bounds what the logs take. The keeper enforces it from the first hello
-	// on, and its successors do.
+	// Storage limits the logs. The keeper and its successors enforce it from the first hello.
 	Storage spill.Limits
 
-	// Fault hears of what goes wrong with the keeper or on the way to it. nil: nobody.
+	// Fault is called for faults of the keeper or the connection. nil: none.
 	Fault func(error)
 
-	beat  time.Duration // of tests; 0: beatEvery
-	leave bool          // a keeper that was stopped stays so; of tests
+	heartbeat time.Duration // of tests; 0: heartbeatEvery
+	leave     bool          // do not continue a stopped keeper; for tests
 }
 
-// FleetOptions say what a Fleet stands on. Root is required.
+// FleetOptions configures a Fleet. Root is required.
 type FleetOptions struct {
-	// Main is the keeper of the jobs that are not detached; without a Dir there is
-	// none, and only detached jobs can be started.
+	// Main is the keeper of jobs that are not detached. Without a Dir only detached jobs can
+	// be started.
 	Main ClientOptions
-	// Root is the directory of the keepers of detached jobs, one directory each. It
-	// is made when it is needed.
+	// Root holds one directory for each keeper of a detached job. It is made when needed.
 	Root string
-	// Program, Env, Build and Fault are as in ClientOptions, for those keepers.
+	// Program, Env, Build and Fault are those of ClientOptions, for these keepers.
 	Program []string
 	Env     []string
 	Build   string
 	Fault   func(error)
 
-	// Guest looks after the job Only for a moment, and leaves it as it was: what it
-	// hears is not settled. Another guest has to wait for its turn, unless it is
-	// Urgent: then it takes the place of the one that is there.
+	// Guest opens the job Only for a short time, and settles nothing. Another guest waits,
+	// unless it is Urgent: then it replaces the present one.
 	Guest, Urgent bool
-	// Only is the one job of the fleet; "": all that are there.
+	// Only is the single job of the fleet; "": all jobs.
 	Only messages.UID
-	// Fresh finds no jobs: it starts some.
+	// Fresh: the fleet starts jobs, and looks for none.
 	Fresh bool
 }

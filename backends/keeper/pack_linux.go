@@ -7,12 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bodySeals are those of a body in memory: nobody changes it any more, neither
-// who sent it nor who reads it.
+// bodySeals keep a body in a memfd from changes by sender and receiver.
 const bodySeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
 
-// pack makes a message ready for its way: a body that is too large for a frame
-// goes into a sealed memfd.
+// pack prepares a message for sending: it moves a body that is too large for a frame
+// into a sealed memfd.
 func (m message) pack() (message, error) {
 	if len(m.body) <= maxPart {
 		return m, nil
@@ -21,7 +20,7 @@ func (m message) pack() (message, error) {
 		return m, unix.EMSGSIZE
 	}
 	fd, err := unix.MemfdCreate("troupe-body", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
-	if err == unix.EINVAL { // before 6.3
+	if err == unix.EINVAL { // before Linux 6.3
 		fd, err = unix.MemfdCreate("troupe-body", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
@@ -39,8 +38,8 @@ func (m message) pack() (message, error) {
 	return m, nil
 }
 
-// unpack reads the body of a message that came in a descriptor, and closes that.
-// What could be changed while it is read is refused.
+// unpack reads a body from the message's descriptor, and closes that. It refuses one
+// without seals.
 func (m message) unpack() (message, error) {
 	if m.lost {
 		return m, noRoom(errors.New("no descriptor is free for what comes with a message"))

@@ -11,7 +11,7 @@ import (
 	"troupe/spill"
 )
 
-// keptLimits are those of a keeper, where a client leaves them to it.
+// keptLimits returns limits with the keeper's defaults.
 func keptLimits(l spill.Limits) spill.Limits {
 	l.Finished = cmp.Or(l.Finished, finishedJobs)
 	return l
@@ -20,8 +20,8 @@ func keptLimits(l spill.Limits) spill.Limits {
 // maxSettled bounds the jobs whose logs wait to become files.
 const maxSettled = 1024
 
-// persist moves the logs of settled jobs from memory to files. A log that is so small that
-// the client received it with the end of the job stays out.
+// persist moves the logs of settled jobs from memory to files. A small log stays in
+// memory: the client received it with the job's end.
 func (s *server) persist(over <-chan struct{}) {
 	store := func(id messages.UID) {
 		if err := s.store.Persist(string(id), inlineLog); err != nil && !errors.Is(err, spill.ErrNotFound) {
@@ -35,7 +35,7 @@ func (s *server) persist(over <-chan struct{}) {
 			continue
 		case <-over:
 		}
-		for { // what was settled before the end
+		for { // jobs settled before the end
 			select {
 			case id := <-s.settled:
 				store(id)
@@ -47,9 +47,8 @@ func (s *server) persist(over <-chan struct{}) {
 	}
 }
 
-// persistRest makes files of what the jobs have in memory that nobody has settled: this
-// process holds it, and ends. Without a directory there is no place for them: by that
-// name there may be another keeper's.
+// persistRest writes the logs of unsettled jobs to files when the keeper ends. After
+// the directory was removed it does nothing: another keeper may have the path.
 func (s *server) persistRest() {
 	if s.dirRemoved() {
 		return
@@ -64,7 +63,7 @@ func (s *server) persistRest() {
 	}
 }
 
-// limit bounds the logs as a client wants it. Called with turn.
+// limit sets a client's limits of the logs. The caller holds requestMu.
 func (s *server) limit(l *spill.Limits) {
 	if l == nil || *l == s.limits {
 		return
@@ -73,7 +72,7 @@ func (s *server) limit(l *spill.Limits) {
 	s.limits = *l
 	s.limiting.Unlock()
 	s.journal.append(entry{Kind: entryLimited, Limits: l})
-	go func() { // many files may have to go
+	go func() { // many files may have to be removed
 		s.limiting.Lock()
 		defer s.limiting.Unlock()
 		s.store.Limit(keptLimits(s.limits))

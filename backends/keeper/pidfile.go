@@ -17,21 +17,21 @@ import (
 	"troupe/messages"
 )
 
-// PIDFile says which process a detached job is. Its first line is the pid, as in
-// any pid file; what follows tells that process from another with the same number.
+// PIDFile identifies the process of a detached job. Its first line is the pid; the rest
+// excludes another process with that number.
 type PIDFile struct {
 	PID       int
 	StartTime uint64 // clock ticks since boot
-	BootID    string // of the run of the machine
+	BootID    string // of the machine's boot
 	Job       messages.UID
 	Dir       string // of the job's keeper
 }
 
-// PIDFilePath is the pid file that belongs to a log.
+// PIDFilePath returns the pid file that belongs to a log.
 func PIDFilePath(log string) string { return strings.TrimSuffix(log, ".log") + ".pid" }
 
-// CheckLogPath says why a path cannot be that of the log of a detached job: it is there
-// already, or its pid file is. Links are not followed.
+// CheckLogPath reports why a path cannot be a detached job's log: for example, it or
+// its pid file exists. Links are not followed.
 func CheckLogPath(log string) *messages.Error {
 	if !filepath.IsAbs(log) || filepath.Clean(log) != log || strings.ContainsRune(log, 0) || len(log) >= maxPath {
 		return messages.Invalid("log", fmt.Sprintf("%q cannot be the log: it must be an absolute path of a file", log))
@@ -39,7 +39,7 @@ func CheckLogPath(log string) *messages.Error {
 	for _, path := range []string{log, PIDFilePath(log)} {
 		switch _, err := os.Lstat(path); {
 		case err == nil:
-			return refused(messages.InvalidParams, "log", path+" is there already, and is not written over", "name another file for the log, or remove this one")
+			return refused(messages.InvalidParams, "log", path+" exists already and is not overwritten", "name another file for the log, or remove this one")
 		case !errors.Is(err, fs.ErrNotExist):
 			return refused(messages.InvalidParams, "log", "the log cannot be made: "+err.Error(), "name a file in a directory of yours")
 		}
@@ -50,16 +50,16 @@ func CheckLogPath(log string) *messages.Error {
 	return nil
 }
 
-// maxPath is the longest path that the kernel takes.
+// maxPath is the kernel's limit of a path.
 const maxPath = 4096
 
-// String is the file as it stands.
+// String returns the content of the file.
 func (p PIDFile) String() string {
 	return fmt.Sprintf("%d\nstart %d\nboot %s\njob %s\nkeeper %s\n", p.PID, p.StartTime, p.BootID, p.Job, strconv.Quote(p.Dir))
 }
 
-// ReadPIDFile reads the pid file of a detached job. One that others can write, that
-// belongs to somebody else, or that is no plain file is refused.
+// ReadPIDFile reads the pid file of a detached job. It refuses a file that other users
+// can write or own, or that is not a plain file.
 func ReadPIDFile(path string) (p PIDFile, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -93,23 +93,22 @@ func ReadPIDFile(path string) (p PIDFile, err error) {
 		}
 	}
 	if err != nil || lines.Err() != nil || p.PID <= 1 || p.StartTime == 0 || p.BootID == "" || p.Job == "" || !filepath.IsAbs(p.Dir) {
-		return p, refused(messages.InvalidParams, "pid_file", path+" is no pid file of a detached job", "name the .pid file beside the log of one")
+		return p, refused(messages.InvalidParams, "pid_file", path+" is not a pid file of a detached job", "name the .pid file beside the log of one")
 	}
 	return p, nil
 }
 
-// Inspection is what can be seen of a detached job, or of a keeper of many, without asking
-// its keeper.
+// Inspection describes a detached job, or a keeper of many, from its files.
 type Inspection struct {
-	Kept      bool // its keeper lives
-	Live      bool // and a job of it
-	Known     bool // its journal tells of the job
-	Over      bool // and of its end, or of a later keeper, which is to tell that it is lost
-	Collected bool // and that all of it was settled
+	Kept      bool // its keeper runs
+	Live      bool // its keeper and a job run
+	Known     bool // the journal has the job
+	Over      bool // the journal has its end, or a later keeper, which reports it as lost
+	Collected bool // the journal has it as settled
 	PID       int
 	StartTime uint64
-	BootID    string // of the machine when its last keeper began
-	File      string // its log; "": not known
+	BootID    string // of the boot in which its last keeper started
+	File      string // its log; "": unknown
 	Changed   time.Time
 }
 

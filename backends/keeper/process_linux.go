@@ -9,8 +9,8 @@ import (
 	"troupe/spill"
 )
 
-// process is a job as one owner holds it. Its calls note what is wanted, and send
-// it if the socket has room.
+// process is a job as one owner holds it. Its calls record the request, and send it if
+// the socket has room.
 type process struct {
 	j  *job
 	by *backends.Binding
@@ -32,7 +32,7 @@ func (p process) NotifyGrowth(s messages.Stream, from int64) { p.j.watch(p.by, s
 func (p process) SaveMeta(meta []byte) {
 	j := p.j
 	if len(meta) > backends.MaxMeta {
-		j.c.fault(errors.New("a note above backends.MaxMeta was dropped"))
+		j.c.fault(errors.New("metadata larger than backends.MaxMeta was dropped"))
 		return
 	}
 	j.mu.Lock()
@@ -46,7 +46,7 @@ func (p process) Settle(seq uint64) {
 	j := p.j
 	j.mu.Lock()
 	j.settled = max(j.settled, seq)
-	if j.startTimedOut != nil { // the numbers are ours; what the keeper has of it is settled by tidy
+	if j.startTimedOut != nil { // the numbers are the client's; settleTimedOut settles those of the keeper
 		j.mu.Unlock()
 		return
 	}
@@ -58,7 +58,7 @@ func (p process) Settle(seq uint64) {
 	}
 	if settled := encode(number{Seq: j.settled}); outs != nil {
 		j.askLater(askSettle, settled)
-	} else { // the keeper makes a file of what is large
+	} else { // the keeper moves a large log to a file
 		j.ask(askSettle, settled)
 	}
 	j.mu.Unlock()
@@ -81,8 +81,7 @@ func (p process) Release() {
 	p.by.End()
 }
 
-// forget drops a job that is over and settled. What was read of it stays with who
-// reads it, and outs, if it is all, for who comes now.
+// forget drops an ended and settled job. outs, if complete, stays for later readers.
 func (c *Client) forget(j *job, outs *[3]*remoteLog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,16 +90,16 @@ func (c *Client) forget(j *job, outs *[3]*remoteLog) {
 	}
 	delete(c.jobs, j.id)
 	if j.recorded {
-		c.line.sendLater(message{kind: askRemove, job: j.id})
+		c.link.sendLater(message{kind: askRemove, job: j.id})
 		return
 	}
 	c.recent.keep(j.id, outs)
 }
 
-// send sends to whatever keeper there is, now or later.
+// send sends to the present keeper, or to the next one.
 func (c *Client) send(m message) (*link, uint64) {
 	c.mu.Lock()
-	l := c.line
+	l := c.link
 	c.mu.Unlock()
 	if !l.send(m) {
 		return l, 0
@@ -108,19 +107,19 @@ func (c *Client) send(m message) (*link, uint64) {
 	return l, l.lastQueued()
 }
 
-// askLater is ask for what may wait a few seconds. Called with mu.
+// askLater sends a request that may wait a few seconds. The caller holds mu.
 func (j *job) askLater(k kind, body []byte) {
 	if j.suspended {
 		return
 	}
 	j.c.mu.Lock()
-	l := j.c.line
+	l := j.c.link
 	j.c.mu.Unlock()
 	l.sendLater(message{kind: k, gen: j.gen, job: j.id, body: body})
 }
 
-// ask sends a request of the newest binding, unless a new keeper has yet to say
-// what it knows: then it is asked what is still wanted. Called with mu.
+// ask sends a request for the newest binding. While the job is suspended it sends
+// nothing: the new keeper gets the open requests later. The caller holds mu.
 func (j *job) ask(k kind, body []byte) {
 	if j.suspended {
 		return
@@ -133,7 +132,7 @@ func (j *job) ask(k kind, body []byte) {
 	j.c.send(m)
 }
 
-// start asks for the process. Its answer, or a refusal, is the first fact.
+// start requests the process. Its answer, or a refusal, is the first fact.
 func (j *job) start(s backends.Spec) *messages.Error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -145,8 +144,8 @@ func (j *job) start(s backends.Spec) *messages.Error {
 	return nil
 }
 
-// sendStart sends the start. It is good for a while only, so that what was told to
-// have failed is not begun afterwards. Called with mu.
+// sendStart sends the start, which expires: a start reported as failed must not run
+// later. The caller holds mu.
 func (j *job) sendStart() error {
 	valid := j.c.options.valid()
 	j.startExpiry = time.Now().Add(valid)
@@ -154,11 +153,11 @@ func (j *job) sendStart() error {
 	if err != nil {
 		return err
 	}
-	j.line, j.number = j.c.send(m)
+	j.link, j.number = j.c.send(m)
 	return nil
 }
 
-// adopt gives the job to a new owner.
+// adopt binds the job to a new owner.
 func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	b := backends.Bind(facts)
 	j.mu.Lock()
@@ -178,32 +177,32 @@ func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	return process{j, b}
 }
 
-// newGen makes what was sent before void. Called with mu.
+// newGen makes a new binding; earlier requests become void. The caller holds mu.
 func (j *job) newGen() {
 	j.c.mu.Lock()
 	j.c.gen++
 	j.gen = j.c.gen
 	j.c.mu.Unlock()
-	j.staleAnswers = nil // answers to the former are not heard
+	j.staleAnswers = nil // answers to the former binding are dropped
 }
 
-// do takes a control.
+// do sends a control.
 func (j *job) do(by *backends.Binding, c backends.Control) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.ended || j.bound != by {
-		return // nothing follows the last word, and nobody would hear it
+		return // no fact follows the last one
 	}
 	_, nth := backends.Number(c)
 	d := &pendingControl{nth: nth}
 	j.pendingControls = append(j.pendingControls, d)
-	mute := j.c.Health()
+	outage := j.c.Health()
 	m, err := (message{kind: askDo, gen: j.gen, job: j.id, body: encode(wireControl(c))}).pack()
 	switch {
 	case j.suspended:
-		d.fact = refusal(messages.Internal, "the keeper has just been replaced: ask again")
-	case mute != nil:
-		d.fact = messages.ControlRefused{Err: *mute}
+		d.fact = refusal(messages.Internal, "the keeper has just been replaced: retry")
+	case outage != nil:
+		d.fact = messages.ControlRefused{Err: *outage}
 	case len(j.pendingControls) > maxDue:
 		d.fact = refusal(messages.ResourceExhausted, "too many requests wait for the job: wait for their answers")
 	case err != nil:
@@ -212,7 +211,7 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 		j.c.send(m)
 		return
 	}
-	go func() { // who asks may not be told from within
+	go func() { // the caller must not get facts during its call
 		j.mu.Lock()
 		j.sayAnswers()
 		j.deliver()
@@ -247,7 +246,7 @@ func (j *job) watch(by *backends.Binding, s messages.Stream, from int64) {
 	j.ask(askWatch, encode(*j.credit[s]))
 }
 
-// notFound is told that the keeper does not know the job that was adopted.
+// notFound handles the answer that the keeper does not know the adopted job.
 func (j *job) notFound(gen uint64) {
 	j.mu.Lock()
 	if gen == j.gen && j.startTimedOut != nil {
@@ -257,25 +256,25 @@ func (j *job) notFound(gen uint64) {
 		j.mu.Unlock()
 		return
 	}
-	j.markLost("the keeper does not know the job any more")
+	j.markLost("the keeper has no record of the job any more")
 	j.deliver()
 }
 
-// suspend holds a job back whose keeper has died: the next one is asked when it
-// has said what it knows. What was asked and not answered is refused, since nobody
-// can tell whether it was done.
+// suspend stops requests for a job whose keeper has died, until the next keeper has
+// listed its jobs. Pending controls are refused, since it is unknown whether they were
+// performed.
 func (j *job) suspend(old *link) {
 	j.mu.Lock()
-	if j.spec != nil && j.line != old { // it is asked of the new one
+	if j.spec != nil && j.link != old { // the new keeper has the start
 		j.mu.Unlock()
 		return
 	}
 	j.suspended = true
-	j.refuseDue(refusal(messages.Internal, "the keeper died before it answered: it may have been done or not"))
+	j.refuseDue(refusal(messages.Internal, "the keeper died before it answered: the request may have been performed"))
 	j.deliver()
 }
 
-// moveTo goes on with a new keeper, which knows the job, or does not.
+// moveTo continues with a new keeper; known says whether it has the job.
 func (j *job) moveTo(known bool) {
 	j.mu.Lock()
 	if !j.suspended {
@@ -288,11 +287,11 @@ func (j *job) moveTo(known bool) {
 		j.mu.Unlock()
 		return
 	}
-	unsent := j.spec != nil && (j.number == 0 || !j.line.maybeSent(j.number))
+	unsent := j.spec != nil && (j.number == 0 || !j.link.maybeSent(j.number))
 	if known || unsent {
 		j.rebindAndResend(!known)
 	} else if !j.ended {
-		why := "the keeper died while the job ran, and its journal does not tell of it"
+		why := "the keeper died while the job ran, and its journal has no record of the job"
 		if j.spec != nil {
 			why = "the keeper died before it could record the start of the job"
 		}
@@ -301,14 +300,14 @@ func (j *job) moveTo(known bool) {
 	j.deliver()
 }
 
-// rebind says again what is wanted of a job.
+// rebind repeats the requests of a job.
 func (j *job) rebind() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.suspended {
 		return
 	}
-	j.refuseDue(refusal(messages.Internal, "too much was asked of the keeper at once: it may have been done or not"))
+	j.refuseDue(refusal(messages.Internal, "too many requests for the keeper at once: this one may have been performed"))
 	j.rebindAndResend(j.spec != nil)
 	go func() {
 		j.mu.Lock()
@@ -316,7 +315,7 @@ func (j *job) rebind() {
 	}()
 }
 
-// rebindAndResend binds the job anew and repeats every wish. Called with mu.
+// rebindAndResend makes a new binding and repeats every request. The caller holds mu.
 func (j *job) rebindAndResend(start bool) {
 	j.newGen()
 	if start {

@@ -12,11 +12,11 @@ import (
 	"troupe/messages"
 )
 
-// The pauses between tries to reach a keeper.
+// Pauses between attempts to reach a keeper.
 const (
 	findFirst = 5 * time.Millisecond
 	findLast  = 2 * time.Second
-	// brokenAfter is how many tries in a row fail before starts are refused.
+	// brokenAfter is how many consecutive failures make starts fail.
 	brokenAfter = 5
 )
 
@@ -26,14 +26,14 @@ func closeFile(f *os.File) {
 	}
 }
 
-// run receives until the client is closed: over one connection after another.
+// run receives until the client is closed, over one connection after another.
 func (c *Client) run(conn *conn) {
 	defer close(c.done)
 	for pause := time.Duration(0); conn != nil; {
 		good, err := c.receive(conn)
 		c.mu.Lock()
 		c.conn = nil
-		l, closed := c.line, c.closed || !c.inventoried
+		l, closed := c.link, c.closed || !c.inventoried
 		c.shutDown = closed
 		c.mu.Unlock()
 		l.detach(conn)
@@ -42,7 +42,7 @@ func (c *Client) run(conn *conn) {
 		case isReplaced(err):
 			c.markReplaced()
 			return
-		case closed: // what was asked for the end of a keeper is not asked of another
+		case closed: // the end of a keeper is not requested of another one
 			return
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, net.ErrClosed):
 			c.fault(fmt.Errorf("the connection to the keeper broke: %w", err))
@@ -50,7 +50,7 @@ func (c *Client) run(conn *conn) {
 		if good {
 			pause = 0
 		}
-		if pause > 0 && !c.pause(pause) { // nothing was understood over the last one: so it may be again
+		if pause > 0 && !c.pause(pause) { // the last connection brought nothing valid, and the next may not either
 			return
 		}
 		pause = min(max(2*pause, findFirst), findLast)
@@ -67,11 +67,11 @@ func (c *Client) isStopped() bool {
 	}
 }
 
-// receive takes what comes over a connection until it ends. good says that some of
-// it was understood.
+// receive handles what comes over a connection until it ends. good says that some of it
+// was valid.
 func (c *Client) receive(conn *conn) (good bool, err error) {
 	c.mu.Lock()
-	l := c.line
+	l := c.link
 	c.mu.Unlock()
 	for {
 		p, files, err := conn.recv()
@@ -103,7 +103,7 @@ func (c *Client) receive(conn *conn) (good bool, err error) {
 	}
 }
 
-// handle takes one message of the keeper.
+// handle handles one message of the keeper.
 func (c *Client) handle(l *link, m message) {
 	m, err := m.unpack()
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Client) handle(l *link, m message) {
 	j := c.jobs[m.job]
 	c.mu.Unlock()
 	if j == nil {
-		return // settled: nobody is interested
+		return // the job is settled
 	}
 	switch m.kind {
 	case sayGone:
@@ -159,12 +159,12 @@ func (c *Client) handle(l *link, m message) {
 func (c *Client) reconnect() *conn {
 	for pause, tries := findFirst, 1; ; pause, tries = min(2*pause, findLast), tries+1 {
 		c.mu.Lock()
-		me := hello{Proto: protocol, Build: c.options.Build, BootID: bootID(), Client: c.name, Storage: &c.options.Storage, Heard: c.line.lastReceived()}
+		me := hello{Proto: protocol, Build: c.options.Build, BootID: bootID(), Client: c.name, Storage: &c.options.Storage, Heard: c.link.lastReceived()}
 		known := c.keeper.KeeperID
 		c.mu.Unlock()
 		conn, h, err := c.connector.connect(me)
 		if err == nil && known == h.KeeperID && !h.Resumed {
-			conn.close() // somebody else has come and gone
+			conn.close() // another client has come and gone
 			c.markReplaced()
 			return nil
 		}
@@ -183,7 +183,7 @@ func (c *Client) reconnect() *conn {
 	}
 }
 
-// markReplaced says that another has the jobs: what is asked from now on is refused.
+// markReplaced records that another client has the jobs: later requests are refused.
 func (c *Client) markReplaced() {
 	c.mu.Lock()
 	c.startErr = errReplaced
@@ -191,17 +191,17 @@ func (c *Client) markReplaced() {
 	c.fault(errReplaced)
 }
 
-// resume goes on with a keeper: the same, or the next.
+// resume continues with a keeper: the same or the next.
 func (c *Client) resume(conn *conn, h hello) *conn {
 	c.mu.Lock()
 	same := c.keeper.KeeperID == h.KeeperID
-	died, old := c.keeper.PID, c.line
+	died, old := c.keeper.PID, c.link
 	if !same {
-		c.line = c.newLine()
+		c.link = c.newLink()
 	}
 	c.keeper, c.conn, c.startErr = h, conn, nil
 	c.endOutage()
-	l, stopped := c.line, c.isStopped()
+	l, stopped := c.link, c.isStopped()
 	calls := c.calls
 	var stale []*job
 	if !same {
@@ -216,7 +216,7 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 		return nil
 	}
 	if !same {
-		c.fault(fmt.Errorf("the keeper (process %d) has died, and what ran in it is lost; process %d is the next one", died, h.PID))
+		c.fault(fmt.Errorf("keeper %d died, its running jobs are lost; replaced by keeper %d", died, h.PID))
 		for _, k := range calls {
 			k.end(errGone)
 		}
@@ -229,7 +229,7 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 	return conn
 }
 
-// rebindJobs says to a new keeper what is wanted of the jobs that were the old one's.
+// rebindJobs lists a new keeper's jobs, and repeats the requests of the old one's.
 func (c *Client) rebindJobs(l *link, stale []*job) {
 	ctx, cancel := c.bounded()
 	defer cancel()
@@ -241,7 +241,7 @@ func (c *Client) rebindJobs(l *link, stale []*job) {
 	}
 	listed := map[messages.UID]bool{}
 	c.mu.Lock()
-	if c.line != l {
+	if c.link != l {
 		c.mu.Unlock()
 		return
 	}
@@ -255,24 +255,23 @@ func (c *Client) rebindJobs(l *link, stale []*job) {
 	}
 }
 
-// retryRebind tries again, as long as that keeper is served: one that has died too
-// has a successor, which is asked.
+// retryRebind retries rebindJobs, unless the keeper was replaced meanwhile.
 func (c *Client) retryRebind(l *link, stale []*job) {
 	if !c.pause(findLast) {
 		return
 	}
 	c.mu.Lock()
-	same := c.line == l
+	same := c.link == l
 	c.mu.Unlock()
 	if same {
 		go c.rebindJobs(l, stale)
 	}
 }
 
-// rebindAll binds every job anew, when too much was not heard on one side.
+// rebindAll binds every job again after a resync.
 func (c *Client) rebindAll(l *link) {
 	c.mu.Lock()
-	if c.line != l {
+	if c.link != l {
 		c.mu.Unlock()
 		return
 	}
@@ -281,7 +280,7 @@ func (c *Client) rebindAll(l *link) {
 	c.calls = map[uint64]*call{}
 	c.mu.Unlock()
 	for _, k := range calls {
-		k.end(errors.New("too much was asked of the keeper at once: ask again"))
+		k.end(errors.New("too many requests for the keeper at once: retry"))
 	}
 	for _, j := range jobs {
 		j.rebind()

@@ -13,8 +13,8 @@ import (
 	"troupe/spill"
 )
 
-// remoteLog is one log of the keeper, as it is read here: through a descriptor of
-// ours, asked for when somebody reads. It stays readable when the keeper dies.
+// remoteLog is one log of the keeper, read through a descriptor that is requested on
+// first use. It stays readable when the keeper dies.
 type remoteLog struct {
 	c      *Client
 	id     messages.UID
@@ -22,20 +22,21 @@ type remoteLog struct {
 
 	mu       sync.Mutex
 	state    spill.State
-	known    bool   // the keeper told it
-	data     []byte // of a small log that is closed
-	hasAll   bool   // data is all of it
+	known    bool   // the keeper has sent the state
+	data     []byte // of a small closed log
+	hasAll   bool   // data is complete
 	file     *os.File
 	fdTarget string
 	users    int
-	err      error // the keeper's, when it was asked last
+	err      error // of the last request
 }
 
-func newOutlog(c *Client, id messages.UID, s messages.Stream) *remoteLog {
+func newRemoteLog(c *Client, id messages.UID, s messages.Stream) *remoteLog {
 	return &remoteLog{c: c, id: id, stream: s}
 }
 
-var errUnborn = refused(messages.OutputUnavailable, "unborn", "the job has not started: it has no output yet", "ask again when it runs")
+// errNotStarted reports a job without logs yet.
+var errNotStarted = refused(messages.OutputUnavailable, "unborn", "the job has not started: it has no output yet", "retry when it runs")
 
 // open opens a log of the job for reading.
 func (j *job) open(s messages.Stream) (spill.Log, error) {
@@ -46,20 +47,20 @@ func (j *job) open(s messages.Stream) (spill.Log, error) {
 			"a job has either the merged stream or stdout and stderr")
 	}
 	if !j.hasLogs {
-		return nil, errUnborn
+		return nil, errNotStarted
 	}
 	return j.out(s).reader(), nil
 }
 
-// out is called with mu.
+// out returns a log. The caller holds mu.
 func (j *job) out(s messages.Stream) *remoteLog {
 	if j.logs[s] == nil {
-		j.logs[s] = newOutlog(j.c, j.id, s)
+		j.logs[s] = newRemoteLog(j.c, j.id, s)
 	}
 	return j.logs[s]
 }
 
-// closedLogs takes the last word about the logs of a job.
+// closedLogs handles the final states of a job's logs.
 func (j *job) closedLogs(logs []logState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -74,9 +75,9 @@ func (j *job) closedLogs(logs []logState) {
 	}
 }
 
-// SmallOutputs gives all that a job has written, by stream, if the keeper told it with the
-// end: each at most 4 KiB. order is that of the arrival of two streams, and has the
-// times of any. ok says that it is all; it may be nothing.
+// SmallOutputs returns all that a job has written, by stream, if the keeper sent it
+// with the end: at most 4 KiB each. order is the output order of two streams, with the
+// times of any. ok says that it is complete; it may be empty.
 func (c *Client) SmallOutputs(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
 	c.mu.Lock()
 	j := c.jobs[id]
@@ -109,8 +110,8 @@ func (c *Client) SmallOutputs(id messages.UID) (outputs map[messages.Stream][]by
 	return outputs, j.order, len(outputs) < 2 || j.order != nil
 }
 
-// ReleaseSmall says that what Small gave is safe elsewhere: the keeper forgets it with
-// the job.
+// ReleaseSmall says that the result of SmallOutputs is stored: the keeper forgets it
+// with the job.
 func (c *Client) ReleaseSmall(id messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,25 +120,25 @@ func (c *Client) ReleaseSmall(id messages.UID) {
 	}
 }
 
-// update takes what the keeper says of the log.
+// update sets the state that the keeper sent.
 func (o *remoteLog) update(l logState, file *os.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.state.Closed && !l.State.Closed {
 		closeFile(file)
-		return // it is older
+		return // the answer is older
 	}
 	o.state, o.known = l.State, true
 	if l.Whole {
 		o.data, o.hasAll = l.Data, true
 	}
 	if file != nil {
-		closeFile(o.file) // who reads it now finishes before
+		closeFile(o.file) // a read in progress completes first
 		o.file, o.fdTarget = file, l.Place
 	}
 }
 
-// ask asks the keeper for the state, and for a descriptor if that has changed.
+// ask requests the state, and a descriptor if that has changed.
 func (o *remoteLog) ask() error {
 	o.mu.Lock()
 	have := o.fdTarget
@@ -166,7 +167,7 @@ func (c *Client) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), callBound)
 }
 
-// stateNow is the state, asked for unless it is final.
+// stateNow returns the state, requested unless it is final.
 func (o *remoteLog) stateNow() spill.State {
 	o.mu.Lock()
 	final := o.known && o.state.Closed
@@ -178,7 +179,7 @@ func (o *remoteLog) stateNow() spill.State {
 	err := o.ask()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err != nil && o.file != nil && !o.state.Veiled { // the keeper is gone: what we have says how large it is
+	if err != nil && o.file != nil && !o.state.Veiled { // the keeper has died: the descriptor has the size
 		if st, err := o.file.Stat(); err == nil {
 			o.state.Size = max(o.state.Size, st.Size())
 		}
@@ -186,9 +187,8 @@ func (o *remoteLog) stateNow() spill.State {
 	return o.state
 }
 
-// readAt reads what there is of p at off. What is in the descriptor is read
-// without a question, as far as it may be seen; where that ends the keeper says whether
-// the log does.
+// readAt reads up to len(p) bytes at off. The descriptor's visible part needs no
+// request; at its end the keeper says whether the log ends, too.
 func (o *remoteLog) readAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
@@ -216,7 +216,7 @@ func (o *remoteLog) readAt(p []byte, off int64) (int, error) {
 			}
 			if err == nil {
 				return n, nil
-			} else if err != io.EOF && !asked { // it was closed beneath us: another has come
+			} else if err != io.EOF && !asked { // closed meanwhile: there is another descriptor
 				continue
 			} else if err != io.EOF {
 				return n, err
@@ -229,19 +229,19 @@ func (o *remoteLog) readAt(p []byte, off int64) (int, error) {
 			if f == nil {
 				return 0, err
 			}
-			return short(n, len(p)) // the keeper is gone: this is all there is
+			return short(n, len(p)) // the keeper has died: there is no more
 		}
 	}
 }
 
-// fill ends a read: what the file lacks of the log is a gap, and reads as zeros.
+// fill completes a read: what the file lacks of the log is a gap, and reads as zeros.
 func (o *remoteLog) fill(p []byte, n int, off, size int64) (int, error) {
 	end := int(min(max(size-off, int64(n)), int64(len(p))))
 	clear(p[n:end])
 	return short(end, len(p))
 }
 
-// short is what a reader is told that wanted more than there is.
+// short returns the result of a read, with io.EOF if it was short.
 func short(n, wanted int) (int, error) {
 	if n < wanted {
 		return n, io.EOF
@@ -256,8 +256,8 @@ func (o *remoteLog) reader() *remoteLogReader {
 	return &remoteLogReader{o: o}
 }
 
-// release closes the descriptor with its last reader: it can be had again, as long
-// as there is a keeper.
+// release closes the descriptor with its last reader. It can be requested again while
+// there is a keeper.
 func (o *remoteLog) release() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -267,7 +267,7 @@ func (o *remoteLog) release() {
 	}
 }
 
-// remoteLogReader is a spill.Log.
+// remoteLogReader implements spill.Log.
 type remoteLogReader struct {
 	o    *remoteLog
 	mu   sync.RWMutex
@@ -277,8 +277,8 @@ type remoteLogReader struct {
 // State implements spill.Log. It asks the keeper, unless the log is closed.
 func (r *remoteLogReader) State() spill.State { return r.o.stateNow() }
 
-// Err implements spill.Afar. What is in the descriptor is told, whatever became of
-// the keeper.
+// Err implements spill.RemoteLog. While a descriptor is open, the death of
+// the keeper is no error.
 func (r *remoteLogReader) Err() error {
 	r.o.mu.Lock()
 	defer r.o.mu.Unlock()
@@ -301,7 +301,7 @@ func (r *remoteLogReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.o.readAt(p, off)
 }
 
-// Close implements spill.Log; it may be called again.
+// Close implements spill.Log; it can be called more than once.
 func (r *remoteLogReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -312,8 +312,8 @@ func (r *remoteLogReader) Close() error {
 	return nil
 }
 
-// Order is the order in which the streams of a job arrived. It is
-// spill.ErrNotFound where that is not known any more.
+// Order returns the output order of a job's streams. It returns spill.ErrNotFound if
+// that is not known any more.
 func (c *Client) Order(id messages.UID) (order *spill.Order, err error) {
 	ctx, cancel := c.bounded()
 	defer cancel()

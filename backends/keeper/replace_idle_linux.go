@@ -7,10 +7,10 @@ import (
 	"troupe/messages"
 )
 
-// openRenewed opens the keeper of a directory. One of another build that has no job is
-// ended, and its successor is of ours: nobody else would ever replace it, and it cannot
-// do what is newer than it is. One that has jobs stays with them.
-func openRenewed(ctx context.Context, o ClientOptions) (*Client, error) {
+// openAndReplaceIdle opens the keeper of a directory. It replaces one of another build
+// that has no job: no other process would, and an old build lacks newer functions. A
+// keeper with jobs stays.
+func openAndReplaceIdle(ctx context.Context, o ClientOptions) (*Client, error) {
 	c, err := Open(ctx, o)
 	if err != nil || len(o.Program) == 0 || !c.isIdleOtherBuild() {
 		return c, err
@@ -20,8 +20,8 @@ func openRenewed(ctx context.Context, o ClientOptions) (*Client, error) {
 	return Open(ctx, o)
 }
 
-// awaitGone waits until a keeper that has said that it ends has let go of its directory:
-// one of an older build would still let a client in.
+// awaitGone waits until a keeper that confirmed its end has released its directory: an
+// older build would still accept a client.
 func awaitGone(path string) {
 	dir, err := openDir(path, false)
 	if err != nil {
@@ -33,16 +33,16 @@ func awaitGone(path string) {
 	}
 }
 
-// isIdleOtherBuild reports whether the keeper is of another build, and has no job, nor the
-// end of one that was not heard.
+// isIdleOtherBuild reports whether the keeper is of another build and has no job, nor
+// an end that was not received.
 func (c *Client) isIdleOtherBuild() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.keeper.Build != c.options.Build && len(c.jobs) == 0
 }
 
-// explained has a start that a keeper of another build does not understand say so: what
-// is wrong with it was looked at before it came here.
+// explained returns a clearer error for a start that a keeper of another build does not
+// understand: the daemon has already checked the request.
 func (c *Client) explained(f messages.ProcessFailed) messages.ProcessFailed {
 	if build := c.Build(); build != c.options.Build && (f.Err.Code == messages.InvalidParams || f.Err.Code == messages.Unsupported) {
 		f.Err.Code, f.Err.Reason = messages.Unsupported, "keeper"
@@ -52,14 +52,14 @@ func (c *Client) explained(f messages.ProcessFailed) messages.ProcessFailed {
 	return f
 }
 
-// Build is that of the keeper, as its jobs find it.
+// Build returns the build of the keeper.
 func (c *Client) Build() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.keeper.Build
 }
 
-// Build is that of the keeper of all jobs but the detached; "": there is none.
+// Build returns the build of the main keeper; "": there is none.
 func (f *Fleet) Build() string {
 	if f.main == nil {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// helloBound is how long a client may take to say who it is.
+// helloBound bounds the wait for a client's hello.
 const helloBound = 5 * time.Second
 
 // serve serves one connection until it ends.
@@ -31,7 +31,7 @@ func (s *server) serve(c *conn) {
 			if e := (*messages.Error)(nil); errors.As(err, &e) {
 				s.reject(c, err)
 			}
-			return // else the client is gone
+			return // otherwise the client has gone
 		}
 		f, err := parseFrame(p)
 		if err == nil && len(files) > 0 && len(f.parts) == 1 {
@@ -52,13 +52,13 @@ func (s *server) serve(c *conn) {
 	}
 }
 
-// answerAll does what a frame asks, unless another connection has come meanwhile:
-// what was not taken from this one comes over that, or is nobody's.
+// answerAll handles a frame, unless another connection has replaced this one: its
+// client sends the rest over that.
 func (s *server) answerAll(c *conn, l *link, f frame) (mine bool, err error) {
 	s.requestMu.Lock()
 	defer s.requestMu.Unlock()
 	s.mu.Lock()
-	mine = s.line == l && s.conn == c
+	mine = s.link == l && s.conn == c
 	s.mu.Unlock()
 	if !mine {
 		return false, nil
@@ -70,13 +70,13 @@ func (s *server) answerAll(c *conn, l *link, f frame) (mine bool, err error) {
 	return true, err
 }
 
-// reject says why, and closes.
+// reject sends the error, and closes.
 func (s *server) reject(c *conn, err error) {
 	s.fault("", err)
 	_ = c.trySend(appendJSON(frameError, asError(err)), nil)
 }
 
-// handshake reads a client's hello, makes it the one that is served, and answers.
+// handshake reads a client's hello, makes it the served client, and answers.
 func (s *server) handshake(c *conn) (*link, error) {
 	c.setReadDeadline(time.Now().Add(helloBound))
 	p, files, err := c.recv()
@@ -94,7 +94,7 @@ func (s *server) handshake(c *conn) (*link, error) {
 	}
 	s.requestMu.Lock()
 	defer s.requestMu.Unlock()
-	if c.hungUp() { // while this keeper was stopped: who has come since is not sent away for it
+	if c.hungUp() { // while this keeper was stopped: a client that came since must not be replaced
 		return nil, io.EOF
 	}
 	s.mu.Lock()
@@ -102,12 +102,12 @@ func (s *server) handshake(c *conn) (*link, error) {
 		s.mu.Unlock()
 		return nil, errEnding
 	}
-	former, l := s.conn, s.line
+	former, l := s.conn, s.link
 	s.conn, s.hadClient = c, true
 	same := s.client == h.Client && l != nil
 	if !same {
-		l = s.newLine()
-		s.client, s.line = h.Client, l
+		l = s.newLink()
+		s.client, s.link = h.Client, l
 	}
 	s.mu.Unlock()
 	if former != nil {
@@ -130,28 +130,28 @@ func (s *server) handshake(c *conn) (*link, error) {
 	return l, nil
 }
 
-// errEnding is what a client hears that comes too late.
+// errEnding is sent to a client that comes too late.
 var errEnding = refused(messages.ShuttingDown, "keeper", "the keeper is about to end", "try again: the next one will be started")
 
-// errReplaced is what a client hears last when another has come.
+// errReplaced is sent to a client that another has replaced.
 var errReplaced = refused(messages.Busy, "replaced", "another client has taken over the keeper", "only one serves its jobs at a time")
 
-func (s *server) newLine() *link {
-	l := newLine(maxFacts)
+func (s *server) newLink() *link {
+	l := newLink(maxFacts)
 	l.syncJournal = s.journal.sync
 	l.most = maxFactBytes
 	return l
 }
 
-// connEnded says that a connection has ended. The client may come back; what it paced
-// goes on meanwhile.
+// connEnded handles the end of a connection. The client may come back; outputs that it
+// paused resume.
 func (s *server) connEnded(c *conn, l *link) {
 	l.detach(c)
 	s.clientGone(c)
 	s.unpause()
 }
 
-// clientGone says that a connection serves nobody any more.
+// clientGone records that a connection serves no client any more.
 func (s *server) clientGone(c *conn) {
 	s.mu.Lock()
 	if s.conn == c {
@@ -162,8 +162,8 @@ func (s *server) clientGone(c *conn) {
 	s.endIfUnreachable()
 }
 
-// unbind lets go of what the former client had: its facts are told to nobody,
-// and what it paced goes on.
+// unbind releases the bindings of the former client: it gets no more facts, and outputs
+// that it paused resume.
 func (s *server) unbind() {
 	s.unpause()
 	s.mu.Lock()
@@ -180,7 +180,7 @@ func (s *server) unbind() {
 	}
 }
 
-// describeLog is what a client is told of a log.
+// describeLog returns the state of a log for a client.
 func (s *server) describeLog(id messages.UID, stream messages.Stream) (logState, bool) {
 	log, err := s.store.Open(string(id), uint8(stream))
 	if err != nil {
@@ -188,10 +188,10 @@ func (s *server) describeLog(id messages.UID, stream messages.Stream) (logState,
 	}
 	defer log.Close()
 	l := logState{Stream: stream, State: log.State()}
-	if l.State.Closed && l.State.Size <= inlineLog && len(l.State.Gaps) == 0 { // a gap is no zeros
+	if l.State.Closed && l.State.Size <= inlineLog && len(l.State.Gaps) == 0 { // gaps are not zeros
 		l.Data = make([]byte, l.State.Size)
 		n, _ := log.ReadAt(l.Data, 0)
-		if l.State = log.State(); len(l.State.Gaps) > 0 { // the file is short, which a read finds out
+		if l.State = log.State(); len(l.State.Gaps) > 0 { // the read found the file to be short
 			l.Data = nil
 		}
 		l.Whole = int64(n) == l.State.Size && len(l.State.Gaps) == 0
@@ -199,24 +199,24 @@ func (s *server) describeLog(id messages.UID, stream messages.Stream) (logState,
 	return l, true
 }
 
-// factForwarder is what the engine tells the facts of one binding to: serially, and
-// without waiting for the client.
+// factForwarder receives the facts of one binding from the engine, one by one, and
+// queues them for the client.
 type factForwarder struct {
 	s    *server
-	line *link
+	link *link
 	id   messages.UID
 	gen  uint64
 	job  *servedJob
-	all  bool // the result was told with all that follows it
+	all  bool // the result included the last facts
 }
 
-func (e *factForwarder) hear(f messages.ProcessFact) {
+func (e *factForwarder) receive(f messages.ProcessFact) {
 	k := factKind(f)
 	if k == 0 || e.all && (k == factClosed || k == factEnded) {
-		return // the client knows
+		return // the client has it
 	}
-	if a, is := f.(messages.ControlAnswer); is && a.Answers() == nobodys {
-		return // it would take it for one of its own
+	if a, is := f.(messages.ControlAnswer); is && a.Answers() == unpauseNth {
+		return // the client would match it to a control of its own
 	}
 	m := message{kind: k, gen: e.gen, job: e.id, safe: e.job.safely && k == factExited}
 	m.body = encode(f)
@@ -227,18 +227,18 @@ func (e *factForwarder) hear(f messages.ProcessFact) {
 	}
 	exited, _ := f.(messages.ProcessExited)
 	if e.all = e.all || exited.Last > 0; k != factClosed && exited.Last == 0 {
-		e.line.send(m)
+		e.link.send(m)
 		return
 	}
 	lm, err := (message{kind: sayLogs, gen: e.gen, job: e.id, body: encode(e.s.closedLogs(e.id, e.job))}).pack()
 	if err != nil {
-		e.line.send(m)
+		e.link.send(m)
 		return
 	}
-	e.line.send(lm, m)
+	e.link.send(lm, m)
 }
 
-// closedLogs are those of a job that grow no more.
+// closedLogs returns the states of a job's closed logs.
 func (s *server) closedLogs(id messages.UID, c *servedJob) []logState {
 	streams := []messages.Stream{messages.Merged}
 	if c.separate {
@@ -254,7 +254,7 @@ func (s *server) closedLogs(id messages.UID, c *servedJob) []logState {
 	for _, l := range logs {
 		small = small && l.Whole
 	}
-	if small && (c.separate || logs[0].State.Size > 0) { // the order of two, and the times of any
+	if small && (c.separate || logs[0].State.Size > 0) { // the output order of two streams, and the times of any
 		if order, err := s.store.Order(string(id)); err == nil {
 			data, err := order.Encoded()
 			_ = order.Close()

@@ -20,8 +20,8 @@ import (
 	"troupe/spill"
 )
 
-// server is a keeper at work. It serves one client at a time; a new one takes
-// over. It never waits for a client.
+// server is a running keeper. It serves one client at a time; a new one replaces it. It
+// never waits for a client.
 type server struct {
 	options   Options
 	dir       *os.File
@@ -31,43 +31,43 @@ type server struct {
 	engine    *engine.Local
 	hello     hello
 	fdReserve *fdReserve
-	ended     chan struct{} // closed when a client has ended all, or the one job is over
+	ended     chan struct{} // closed when a client has ended all, or the only job has ended
 	end       sync.Once
-	cancel    context.CancelFunc // ends the jobs and the keeper: nobody finds them any more
+	cancel    context.CancelFunc // ends the jobs and the keeper when it is unreachable
 
-	requestMu sync.Mutex // of what a client asks, and of taking over
+	requestMu sync.Mutex // held while a client's requests are handled or a client is replaced
 
-	settled  chan messages.UID // their logs are to outlive this process
-	limiting sync.Mutex        // one at a time
-	limits   spill.Limits      // as the last client has set them; guarded by turn and limiting
+	settled  chan messages.UID // jobs whose logs must outlive this process
+	limiting sync.Mutex        // held while limits are applied
+	limits   spill.Limits      // of the last client; guarded by requestMu and limiting
 
 	mu        sync.Mutex
 	jobs      map[messages.UID]*servedJob
-	ending    bool // nobody is let in any more
-	hadClient bool // somebody was
+	ending    bool // no client is accepted any more
+	hadClient bool // a client has connected
 	listener  *net.UnixListener
-	client    string // who is served; its line stays for its return
-	line      *link
+	client    string // name of the served client; its link stays for its return
+	link      *link
 	conn      *conn
 }
 
-// servedJob is a job of the engine as the keeper serves it.
+// servedJob is the keeper's state for one engine job.
 type servedJob struct {
 	separate bool
-	safely   bool // its end is told when the journal is on disk
+	safely   bool // its end is sent after the journal is on disk
 	meta     []byte
 
-	proc   backends.Process // of the client that is served
+	proc   backends.Process // of the served client
 	gen    uint64
-	paused bool // by it
+	paused bool // by that client
 
-	pidFile string // where to say which process it is; "": nowhere
-	born    bool   // it has a process, or had one
-	over    bool   // nothing more will be said
+	pidFile string // "": none
+	started bool   // it has or had a process
+	over    bool   // the last fact was reported
 }
 
-// Serve runs a keeper until ctx ends or a client ends it. Then every job is
-// ended, within the grace, and recorded. The process must be the keeper's alone.
+// Serve runs a keeper until ctx ends or a client ends it. Then it stops every job, with
+// the grace, and records the ends. The process must belong to the keeper alone.
 func Serve(ctx context.Context, o Options) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -121,7 +121,7 @@ func Serve(ctx context.Context, o Options) error {
 	return err
 }
 
-// tellFailure tells whoever started the keeper why there is none.
+// tellFailure sends the error of a failed start to its starter.
 func (s *server) tellFailure(err error) {
 	if s.options.Conn == nil {
 		return
@@ -134,7 +134,7 @@ func (s *server) tellFailure(err error) {
 	_ = c.trySend(appendJSON(frameError, asError(err)), nil)
 }
 
-// asError gives any error a code.
+// asError gives an error a code.
 func asError(err error) *messages.Error {
 	var e *messages.Error
 	if errors.As(err, &e) {
@@ -143,7 +143,7 @@ func asError(err error) *messages.Error {
 	return refused(messages.Internal, "keeper", err.Error(), "")
 }
 
-// open takes the lease and brings back what the last keeper left.
+// open takes the lease and restores what the last keeper left.
 func (s *server) open() (first *conn, err error) {
 	if s.dir, err = openDir(s.options.Dir, true); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (s *server) open() (first *conn, err error) {
 	}
 	s.journal.last = s.options.Alone
 	if last := s.journal.limits(); last != nil {
-		s.limits = *last // before what is left is counted
+		s.limits = *last // before logs are recovered
 	}
 	s.store, err = spill.OpenStore(spill.Options{Root: filepath.Join(s.options.Dir, logsName), Node: logsNode, Limits: keptLimits(s.limits), Gone: s.dirRemoved})
 	if err != nil {
@@ -180,8 +180,7 @@ func (s *server) open() (first *conn, err error) {
 	return first, nil
 }
 
-// openEngine makes the engine, ends what a dead keeper has left, and restores
-// its jobs.
+// openEngine makes the engine, kills what a dead keeper left, and restores its jobs.
 func (s *server) openEngine() error {
 	left := s.journal.past()
 	boot := bootID()
@@ -201,7 +200,7 @@ func (s *server) openEngine() error {
 		return err
 	}
 	found := s.engine.Features()
-	survivors := s.endRemains(left, boot)
+	survivors := s.endLeftovers(left, boot)
 	s.journal.append(entry{Kind: entryOpened, At: time.Now(), Keeper: id, BootID: boot, Cgroup: found.Cgroup, After: after})
 	s.restore(left, boot, survivors)
 	if left.opened != nil {
@@ -214,8 +213,8 @@ func (s *server) openEngine() error {
 	return err
 }
 
-// newID makes the name of a keeper: as long as a ULID, and never used again. It
-// tags the keeper's jobs.
+// newID returns the id of a keeper: as long as a ULID, and unique. It tags the keeper's
+// jobs.
 func newID() (string, error) {
 	const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	id := make([]byte, 26)
@@ -235,7 +234,7 @@ func (s *server) fault(job messages.UID, err error) {
 	}
 }
 
-// record is the engine's journal.
+// record implements the engine's journal.
 func (s *server) record(r engine.Record) {
 	e := entryOf(r)
 	s.mu.Lock()
@@ -243,7 +242,7 @@ func (s *server) record(r engine.Record) {
 	switch {
 	case c == nil:
 	case r.Kind == engine.RecordStarted:
-		e.Separate, e.Meta, c.born = c.separate, c.meta, true
+		e.Separate, e.Meta, c.started = c.separate, c.meta, true
 	case r.Kind == engine.RecordForgotten:
 		delete(s.jobs, r.Job)
 		if s.options.Alone { // its log is a file already
@@ -252,7 +251,7 @@ func (s *server) record(r engine.Record) {
 		}
 		select {
 		case s.settled <- r.Job:
-		default: // too many at once: it stays in memory, within the bounds of that
+		default: // the queue is full: the log stays in memory, within limits
 		}
 	}
 	s.mu.Unlock()
@@ -270,8 +269,8 @@ func (s *server) record(r engine.Record) {
 	}
 }
 
-// resetOOMScore lets a job be what the kernel ends for want of memory, as it would be
-// without us: the keeper's own rank is inherited.
+// resetOOMScore sets the oom_score_adj that a job would have without the keeper, whose
+// own is inherited.
 func (s *server) resetOOMScore(pid int) {
 	path := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
 	if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
@@ -280,7 +279,7 @@ func (s *server) resetOOMScore(pid int) {
 	}
 }
 
-// endJobs asks all jobs to end, and waits no longer than they may take.
+// endJobs stops all jobs, and waits as long as that may take.
 func (s *server) endJobs() {
 	bound := time.NewTimer(s.options.Grace + killSlack)
 	defer bound.Stop()
@@ -306,7 +305,7 @@ func (s *server) endJobs() {
 			}
 		})
 		if err == nil {
-			proc.Stop(messages.Cause{By: messages.ByShutdown, Reason: "its keeper was told to end"}, s.options.Grace)
+			proc.Stop(messages.Cause{By: messages.ByShutdown, Reason: "its keeper was stopped"}, s.options.Grace)
 			live = append(live, over)
 		}
 	}
@@ -319,13 +318,13 @@ func (s *server) endJobs() {
 	}
 }
 
-// killSlack is how long a stop may take after its grace.
+// killSlack bounds a stop beyond its grace.
 const killSlack = 3 * time.Second
 
-// flush gives the client a moment to hear the last words.
+// flush waits, up to flushBound, until the client has the last facts.
 func (s *server) flush() {
 	s.mu.Lock()
-	l, c := s.line, s.conn
+	l, c := s.link, s.conn
 	s.mu.Unlock()
 	if l == nil || c == nil {
 		return
@@ -339,10 +338,10 @@ func (s *server) flush() {
 	}
 }
 
-// flushBound is how long a side that ends waits until the other has heard all.
+// flushBound bounds how long a side that ends waits until the other has received all.
 const flushBound = 2 * time.Second
 
-// accept lets clients in until the listener is closed.
+// accept accepts clients until the listener is closed.
 func (s *server) accept(l *net.UnixListener, serving *sync.WaitGroup) {
 	for pause := acceptFirst; ; {
 		socket, err := l.AcceptUnix()
@@ -357,8 +356,8 @@ func (s *server) accept(l *net.UnixListener, serving *sync.WaitGroup) {
 			s.fdReserve.refill()
 		case errors.Is(err, net.ErrClosed):
 			return
-		default: // no descriptor is left: give one away, and try again
-			s.fault("", fmt.Errorf("a client cannot be let in: %w", err))
+		default: // no descriptor is left: release some, and retry
+			s.fault("", fmt.Errorf("cannot accept a client: %w", err))
 			s.fdReserve.lend()
 			t := time.NewTimer(pause)
 			pause = min(2*pause, acceptLast)
@@ -372,7 +371,7 @@ func (s *server) accept(l *net.UnixListener, serving *sync.WaitGroup) {
 	}
 }
 
-// The pauses after an accept that fails, as for want of a descriptor.
+// Pauses after a failed accept, as without a descriptor.
 const (
 	acceptFirst = 10 * time.Millisecond
 	acceptLast  = time.Second

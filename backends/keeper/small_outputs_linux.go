@@ -2,18 +2,18 @@ package keeper
 
 import "troupe/messages"
 
-// maxRecent is how many jobs that are settled a client still knows the small logs of:
-// whoever waited for a job reads it now, and the keeper need not be asked for it.
+// maxRecent bounds the settled jobs whose small logs a client keeps: a reader that
+// waited for the job's end needs no request.
 const maxRecent = 64
 
-// recentOutputs are the small logs of the jobs that were settled last.
+// recentOutputs holds the small logs of the jobs settled last.
 type recentOutputs struct {
 	logs map[messages.UID]*[3]*remoteLog
 	ring [maxRecent]messages.UID
 	next int
 }
 
-// keep keeps the logs of a job in place of the oldest; nil: nothing is known.
+// keep stores the logs of a job in place of the oldest; nil: they are incomplete.
 func (r *recentOutputs) keep(id messages.UID, outs *[3]*remoteLog) {
 	if outs == nil {
 		return
@@ -26,7 +26,7 @@ func (r *recentOutputs) keep(id messages.UID, outs *[3]*remoteLog) {
 	r.next = (r.next + 1) % maxRecent
 }
 
-// log is one of them, or nil.
+// log returns a kept log; nil: none.
 func (r *recentOutputs) log(id messages.UID, s messages.Stream) *remoteLog {
 	if outs := r.logs[id]; outs != nil && int(s) < len(outs) {
 		return outs[s]
@@ -36,7 +36,8 @@ func (r *recentOutputs) log(id messages.UID, s messages.Stream) *remoteLog {
 
 func (r *recentOutputs) drop(id messages.UID) { delete(r.logs, id) }
 
-// small gives the logs of a job if all is known of them; else nil. Called with mu.
+// small returns the logs of a job if they are complete; nil: they are not. The caller
+// holds mu.
 func (j *job) small() *[3]*remoteLog {
 	outs := j.logs
 	for _, o := range outs {
@@ -47,7 +48,7 @@ func (j *job) small() *[3]*remoteLog {
 	return &outs
 }
 
-// complete reports whether nothing of the log is to be asked for.
+// complete reports whether the whole log is known.
 func (o *remoteLog) complete() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callName is a file that who finds no socket makes in the directory of a keeper that
-// holds its lease: the keeper makes its socket anew, and takes the file away.
+// callName is a file that a client makes in the directory of a keeper whose socket is
+// missing. The keeper makes its socket again and removes the file.
 const callName = "keeper.call"
 
-// calledBound is how long a keeper that works may take for that.
+// calledBound bounds the wait for that.
 const calledBound = 2 * time.Second
 
-// callFor connects to a keeper that lives and has no socket any more. It is the error of
-// the dial where none lives, or none hears.
-func callFor(dir *os.File, absent error) (*conn, error) {
+// awaitRecreatedSocket connects to a running keeper whose socket was removed. It
+// returns the dial's error if none runs, or none answers.
+func awaitRecreatedSocket(dir *os.File, absent error) (*conn, error) {
 	if kept, err := isKept(dir); err != nil || !kept {
 		return nil, absent
 	}
@@ -25,7 +25,7 @@ func callFor(dir *os.File, absent error) (*conn, error) {
 	if err != nil {
 		return nil, absent
 	}
-	changed, err := watchPath(path, unix.IN_CREATE|unix.IN_CLOSE_WRITE) // a socket comes, or the lease is closed
+	changed, err := watchPath(path, unix.IN_CREATE|unix.IN_CLOSE_WRITE) // a new socket, or a closed lease
 	if err != nil {
 		return nil, absent
 	}
@@ -48,7 +48,7 @@ func callFor(dir *os.File, absent error) (*conn, error) {
 		} else if kerr == nil {
 			kerr = absent
 		}
-		if kerr != nil { // it has died, or does not hear: it is of an older build, or was stopped
+		if kerr != nil { // the keeper has died, is of an older build, or was stopped
 			_ = withFd(dir, func(fd int) error { return unix.Unlinkat(fd, callName, 0) })
 			return nil, absent
 		}

@@ -8,29 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whoever starts a detached job without a daemon shares the lock of the directory of
-// them all until that is done: a daemon that begins meanwhile waits, or it would take the
-// keeper from who starts the job, or never hear of it.
+// A process that starts a detached job without a daemon holds a shared lock on the root
+// directory meanwhile. A starting daemon waits for it. Otherwise it could replace the
+// starter as client, or miss the job.
 
-// startsBound is how long a daemon waits for that; who was stopped holds nobody.
+// startsBound bounds that wait: a stopped process must not block a daemon.
 const startsBound = helloBound
 
-// holdStarts takes the lock of who starts detached jobs; nil: it is not to be had, and
-// they are started all the same.
+// holdStarts takes the shared lock; nil: it is not available, and jobs are started
+// without it.
 func holdStarts(root string) *os.File {
 	lock, err := openDir(root, true)
 	if err != nil {
 		return nil
 	}
-	if withFd(lock, func(fd int) error { return flockWhole(fd, unix.LOCK_SH) }) != nil { // a daemon has it for an instant
+	if withFd(lock, func(fd int) error { return flockWhole(fd, unix.LOCK_SH) }) != nil { // a daemon holds it for a moment
 		_ = lock.Close()
 		return nil
 	}
 	return lock
 }
 
-// awaitStarts returns when nobody starts a detached job of the root, or has for too long.
-// Who begins behind it finds the daemon.
+// awaitStarts returns when no process starts a detached job in root, or the wait took
+// too long. Later starters find the daemon.
 func awaitStarts(ctx context.Context, root string) {
 	lock, err := openDir(root, false)
 	if err != nil {
@@ -55,7 +55,7 @@ func awaitStarts(ctx context.Context, root string) {
 	}
 }
 
-// flockWhole takes a lock, whatever signals come.
+// flockWhole takes a lock, and repeats after signals.
 func flockWhole(fd, how int) error {
 	for {
 		if err := unix.Flock(fd, how); err != unix.EINTR {
@@ -64,7 +64,7 @@ func flockWhole(fd, how int) error {
 	}
 }
 
-// meetStarts tells daemons that a job is about to be started, or is the daemon that waits.
+// meetStarts takes the lock for a start, or waits for it as the daemon.
 func (f *Fleet) meetStarts(ctx context.Context) {
 	switch {
 	case f.options.Fresh:

@@ -6,8 +6,8 @@ import (
 	"troupe/messages"
 )
 
-// failPending answers what a keeper that says nothing was asked. It may do it yet: its
-// own answers are passed over.
+// failPending answers the pending controls of an unresponsive keeper. It may still
+// perform them; its own answers are dropped.
 func (j *job) failPending(why *messages.Error) {
 	j.mu.Lock()
 	for _, d := range j.pendingControls {
@@ -20,8 +20,8 @@ func (j *job) failPending(why *messages.Error) {
 	j.deliver()
 }
 
-// expireStart fails a start that a silent keeper will not take any more. It returns when
-// it has to be looked at again, or zero.
+// expireStart fails a start that an unresponsive keeper will refuse. It returns the
+// time of the next check; zero: none.
 func (j *job) expireStart(why *messages.Error) time.Time {
 	j.mu.Lock()
 	if j.spec == nil || j.suspended || j.startTimedOut != nil {
@@ -32,8 +32,8 @@ func (j *job) expireStart(why *messages.Error) time.Time {
 		defer j.mu.Unlock()
 		return j.startExpiry
 	}
-	// The keeper may have begun it in its last moment: then that is ended.
-	j.stopped, j.graceEnd = &stop{Cause: messages.Cause{By: messages.BySystem, Reason: "its start was not answered in its time"}}, time.Now()
+	// The keeper may have started it at the last moment: then it is stopped.
+	j.stopped, j.graceEnd = &stop{Cause: messages.Cause{By: messages.BySystem, Reason: "the keeper did not answer its start in time"}}, time.Now()
 	j.ask(askStop, encode(*j.stopped))
 	j.spec, j.ended, j.reported.result = nil, true, true
 	j.lastHeard++
@@ -45,14 +45,14 @@ func (j *job) expireStart(why *messages.Error) time.Time {
 	return time.Time{}
 }
 
-// replayTimeout tells a new owner what became of a start that was withdrawn.
+// replayTimeout reports the failure of an expired start to a new owner.
 func (j *job) replayTimeout() {
 	j.mu.Lock()
 	j.enqueue(*j.startTimedOut)
 	j.deliver()
 }
 
-// settleTimedOut settles what a keeper says of a start that was withdrawn. Called with mu.
+// settleTimedOut settles a keeper's facts about an expired start. The caller holds mu.
 func (j *job) settleTimedOut(f messages.ProcessFact) {
 	last := false
 	seq := uint64(0)
@@ -78,6 +78,6 @@ func (j *job) settleTimedOut(f messages.ProcessFact) {
 	}
 }
 
-// removeTimedOut forgets a job that was withdrawn, when the keeper has nothing of it. Called
-// with mu.
+// removeTimedOut forgets an expired job when the keeper has nothing of it. The caller
+// holds mu.
 func (j *job) removeTimedOut() { j.c.forget(j, nil) }

@@ -10,14 +10,13 @@ import (
 	"troupe/spill"
 )
 
-// A list of jobs tells how large their outputs are. To open each log and ask for its
-// state would be a question for each, and a descriptor: here one question has the
-// states of many.
+// A list of jobs shows the sizes of their outputs. One request returns the states of many
+// logs, instead of one request and descriptor for each.
 
-// allStreams are those that a job may have.
+// allStreams lists the streams that a job may have.
 var allStreams = [...]messages.Stream{messages.Merged, messages.Stdout, messages.Stderr}
 
-// sendStates answers with the states of the logs of jobs, some at a time.
+// sendStates answers with the states of jobs' logs, in several messages.
 func (s *server) sendStates(l *link, m message) error {
 	jobs, err := decode[[]messages.UID](m.body)
 	if err != nil {
@@ -44,18 +43,17 @@ func (s *server) sendStates(l *link, m message) error {
 	return nil
 }
 
-// askedAtOnce is how many jobs one question is about: it fits into a datagram, and
-// keeps no other waiting.
+// askedAtOnce bounds the jobs of one request: it fits into a datagram and is quick.
 const askedAtOnce = 500
 
-// States gives the states of all logs that the keeper has of the jobs, as far as it
-// tells them in time.
+// States returns the states of all logs of the jobs, as far as the keeper sends them in
+// time.
 func (c *Client) States(ids []messages.UID) map[spill.Name]spill.State {
 	all := map[spill.Name]spill.State{}
 	for some := range slices.Chunk(ids, askedAtOnce) {
 		told, err := c.states(some)
 		if err != nil {
-			c.fault(fmt.Errorf("the keeper does not say how large outputs are: %w", err))
+			c.fault(fmt.Errorf("the keeper did not report the sizes of outputs: %w", err))
 			break
 		}
 		for _, t := range told {
@@ -75,12 +73,13 @@ func (c *Client) states(ids []messages.UID) ([]stateReply, error) {
 		return m.kind == sayStated, err
 	})
 	if err != nil {
-		return nil, err // and more of it may still come
+		return nil, err // more answers may still come
 	}
 	return told, nil
 }
 
-// States is as Client's. The keepers of detached jobs are asked a few at a time.
+// States returns the states of all logs of the jobs. It asks a few keepers of detached
+// jobs at a time.
 func (f *Fleet) States(ids []messages.UID) map[spill.Name]spill.State {
 	all := map[spill.Name]spill.State{}
 	var mu sync.Mutex
@@ -115,7 +114,7 @@ func (f *Fleet) States(ids []messages.UID) map[spill.Name]spill.State {
 	return all
 }
 
-// pastState is that of the log of a detached job whose keeper has ended.
+// pastState returns the state of a detached job's log whose keeper has ended.
 func (f *Fleet) pastState(id messages.UID) (state spill.State, ok bool) {
 	if !validUID(id) {
 		return state, false

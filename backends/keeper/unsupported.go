@@ -12,20 +12,20 @@ import (
 	"troupe/spill"
 )
 
-// Client is the engine of a keeper. There are keepers on Linux only.
+// Client is a placeholder: keepers exist on Linux only.
 type Client struct{}
 
 func unsupported() *messages.Error {
 	return refused(messages.Unsupported, "keeper", "there are no keepers on this system: they need Linux", "run jobs in this process")
 }
 
-// Open refuses.
+// Open returns an error.
 func Open(context.Context, ClientOptions) (*Client, error) { return nil, unsupported() }
 
-// Serve refuses.
+// Serve returns an error.
 func Serve(context.Context, Options) error { return unsupported() }
 
-// Main refuses.
+// Main returns an error.
 func Main(string, int, string, bool, bool) error { return unsupported() }
 
 // Start implements backends.Engine.
@@ -47,61 +47,61 @@ func (*Client) CanKeep() bool { return true }
 // Close implements backends.Engine.
 func (*Client) Close(bool) []messages.Survivor { return nil }
 
-// Keeper reports nobody.
+// Keeper returns zero values.
 func (*Client) Keeper() (id string, pid int) { return "", 0 }
 
-// Unresponsive is never closed.
+// Unresponsive returns nil.
 func (*Client) Unresponsive() <-chan struct{} { return nil }
 
-// Health is nil.
+// Health returns nil.
 func (*Client) Health() *messages.Error { return nil }
 
-// Features reports nothing.
+// Features returns the zero value.
 func (*Client) Features() engine.Features { return engine.Features{} }
 
-// Open refuses.
+// Open returns an error.
 func (*Client) Open(messages.UID, messages.Stream) (spill.Log, error) { return nil, unsupported() }
 
 // Remove does nothing.
 func (*Client) Remove(messages.UID) {}
 
-// SmallOutputs gives nothing.
+// SmallOutputs returns nothing.
 func (*Client) SmallOutputs(messages.UID) (map[messages.Stream][]byte, []byte, bool) {
 	return nil, nil, false
 }
 
-// States gives nothing.
+// States returns nil.
 func (*Client) States([]messages.UID) map[spill.Name]spill.State { return nil }
 
 // ReleaseSmall does nothing.
 func (*Client) ReleaseSmall(messages.UID) {}
 
-// Order has nobody to ask.
+// Order returns spill.ErrNotFound.
 func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.ErrNotFound }
 
-// Build is that of nobody.
+// Build returns "".
 func (*Client) Build() string { return "" }
 
-// Fleet is an engine of many keepers.
+// Fleet is a placeholder: keepers exist on Linux only.
 type Fleet struct{ *Client }
 
-// OpenFleet refuses.
+// OpenFleet returns an error.
 func OpenFleet(context.Context, FleetOptions) (*Fleet, error) { return nil, unsupported() }
 
 // CheckDetach implements backends.Detacher.
 func (*Fleet) CheckDetach(string) *messages.Error { return unsupported() }
 
-// Inspect refuses.
+// Inspect returns an error.
 func Inspect(string) (Inspection, error) { return Inspection{}, unsupported() }
 
-// WaitEnd refuses.
+// WaitEnd returns an error.
 func WaitEnd(context.Context, string) error { return unsupported() }
 
-// ListDetached are none.
+// ListDetached returns nil.
 func ListDetached(string) []messages.UID { return nil }
 
-// Sweep has nothing to do.
+// Sweep does nothing.
 func Sweep(string, time.Duration) {}
 
-// DiskNeeded is nothing.
+// DiskNeeded returns 0.
 func DiskNeeded(string) int64 { return 0 }

@@ -22,7 +22,7 @@ func TestVeiledLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	refusal := &messages.Error{Code: messages.KeeperUnresponsive, Message: "it is silent"}
-	o := newOutlog(&Client{outage: &outage{err: refusal}}, "j1", messages.Merged)
+	o := newRemoteLog(&Client{outage: &outage{err: refusal}}, "j1", messages.Merged)
 	o.update(logState{State: spill.State{Size: 4, Veiled: true}, Place: "a"}, file)
 	r := o.reader()
 	defer r.Close()

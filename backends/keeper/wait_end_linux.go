@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WaitEnd returns when the journal of a detached job's keeper has the end of the job,
-// or no keeper holds it any more. It asks nobody: any number may wait.
+// WaitEnd returns when the journal of a detached job's keeper has the job's end, or no
+// keeper holds the lease. It only reads files, so any number of callers can wait.
 func WaitEnd(ctx context.Context, path string) error {
 	dir, err := openDir(path, false)
 	if err != nil {
@@ -37,7 +37,7 @@ func WaitEnd(ctx context.Context, path string) error {
 		}
 	}()
 	unkept := make(chan struct{})
-	go func() { // as long as the keeper lives: the wait may outlast this call
+	go func() { // ends with the keeper; it may outlast this call
 		awaitLease(path)
 		close(unkept)
 	}()
@@ -56,12 +56,12 @@ func WaitEnd(ctx context.Context, path string) error {
 	}
 }
 
-// watchFile tells of each change of a file.
+// watchFile returns an inotify file for changes of a file.
 func watchFile(path string) (*os.File, error) {
 	return watchPath(path, unix.IN_MODIFY|unix.IN_MOVE_SELF|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
 }
 
-// watchPath tells of some events of a path: a read returns behind one.
+// watchPath returns an inotify file for events of a path: a read returns after one.
 func watchPath(path string, events uint32) (*os.File, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -75,7 +75,7 @@ func watchPath(path string, events uint32) (*os.File, error) {
 	return f, nil
 }
 
-// awaitLease returns when nobody holds the lease of a directory.
+// awaitLease returns when no process holds the lease of a directory.
 func awaitLease(path string) {
 	dir, err := openDir(path, false)
 	if err != nil {

@@ -284,7 +284,7 @@ func TestSecurityDetachedPidFiles(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(p.file("fifo.pid"), 0o600))
 	for name, says := range map[string]string{
 		"other.pid": "does not tell of a job", "reused.pid": "does not tell of a job", "rebooted.pid": "the machine was started anew", "elsewhere.pid": "nothing is known",
-		"bare.pid": "is no pid file", "empty.pid": "is no pid file", "init.pid": "is no pid file",
+		"bare.pid": "is not a pid file", "empty.pid": "is not a pid file", "init.pid": "is not a pid file",
 		"open.pid": "cannot be trusted", "link.pid": "cannot be read", "fifo.pid": "cannot be trusted", "missing.pid": "cannot be read",
 	} {
 		for _, verb := range []string{"stop", "kill", "show", "wait"} {
