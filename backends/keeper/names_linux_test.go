@@ -15,10 +15,32 @@ var writeNames = flag.Bool("write-names", false, "add the names of new fields to
 
 // wired are the values that cross the wire or lie in a journal of a keeper.
 var wired = []any{
-	startRequest{}, inventoryReply{}, stateReply{}, logState{}, wantLog{}, number{}, growthRequest{}, stop{}, control{}, entry{},
-	messages.Error{}, messages.Survivor{}, messages.ProcessStarted{}, messages.ProcessFailed{}, messages.MainExited{}, messages.ProcessExited{},
-	messages.ProcessLost{}, messages.OutputClosed{}, messages.TreeEnded{}, messages.OutputGrew{}, messages.InputWaiting{}, messages.LogBlocked{},
-	messages.LogFlagged{}, messages.ControlDone{}, messages.ControlRefused{}, messages.InputWritten{},
+	startRequest{},
+	inventoryReply{},
+	stateReply{},
+	logState{},
+	wantLog{},
+	number{},
+	growthRequest{},
+	stop{},
+	control{},
+	entry{},
+	messages.Error{},
+	messages.Survivor{},
+	messages.ProcessStarted{},
+	messages.ProcessFailed{},
+	messages.MainExited{},
+	messages.ProcessExited{},
+	messages.ProcessLost{},
+	messages.OutputClosed{},
+	messages.TreeEnded{},
+	messages.OutputGrew{},
+	messages.InputWaiting{},
+	messages.LogBlocked{},
+	messages.LogFlagged{},
+	messages.ControlDone{},
+	messages.ControlRefused{},
+	messages.InputWritten{},
 }
 
 // A field is known by its name, also to keepers and journals of other builds: a name
