@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"troupe/messages"
 )
 
 // helpWidth is that of the narrowest terminal that is common.
@@ -102,4 +104,31 @@ func (m *Main) helpCommand(root *cobra.Command) *cobra.Command {
 			return noSuchVerb(root, args)
 		},
 	}
+}
+
+// noSuchVerb refuses a first argument that is no verb.
+func noSuchVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := messages.Invalid("verb", fmt.Sprintf("there is no verb %q", args[0]))
+	err.Hint = "troupe --help lists them; to run a command: troupe run " + quoted(args[0])
+	near := cmd.SuggestionsFor(args[0])
+	if verb := elsewhere[args[0]]; verb != "" {
+		near = []string{verb}
+	}
+	if len(near) > 0 {
+		err.Hint = "did you mean troupe " + near[0] + "?"
+	}
+	return err
+}
+
+// elsewhere are the verbs of docker, tmux, systemctl and shells: by their letters tail is
+// near wait, and top near stop.
+var elsewhere = map[string]string{
+	"ls": "ps", "list": "ps", "jobs": "ps", "top": "ps", "status": "show", "inspect": "show", "info": "show",
+	"tail": "logs", "cat": "logs", "output": "logs", "exec": "run", "start": "run", "new": "run", "new-session": "run",
+	"remove": "rm", "delete": "rm", "clear": "rm", "prune": "rm", "end": "stop", "fg": "attach", "bg": "promote", "disown": "promote", "detach": "promote",
+	"send": "write", "send-keys": "write", "input": "write", "capture-pane": "screen", "list-sessions": "sessions", "kill-session": "close",
+	"kill-server": "shutdown", "daemon": "serve", "start-server": "serve", "monitor": "events", "watch": "events",
 }

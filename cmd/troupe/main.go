@@ -1,15 +1,10 @@
-// Command troupe runs shell jobs under supervision. This package is flags, exit
-// statuses, JSON and signals; what a job is and how it ends is decided below it.
-//
-// Main is a struct, so that the program can be run with any surroundings. The
-// verbs are one file each (run.go, doctor.go, version.go); what all of them share
-// is how they fail (errors.go) and how they speak on a terminal (screen.go).
 package main
 
 import (
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 )
 
@@ -65,4 +60,58 @@ func (m *Main) getenv(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// root is the command line with its verbs.
+func (m *Main) root() *cobra.Command {
+	var version bool
+	root := &cobra.Command{
+		Use:   "troupe VERB [flags] [ARG...]",
+		Short: "A supervisor of shell jobs",
+		Long: `troupe runs a command, keeps every byte it prints, ends it and everything it
+started when told to, and reports how it ended exactly once.`,
+		Example: `  troupe run 'make test 2>&1 | tail'      one argument is shell text
+  troupe run --timeout 10m go test ./...  several are a program and its words
+  troupe doctor                           what this machine allows`,
+		Args: noSuchVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return m.printVersion()
+			}
+			return m.help(cmd)
+		},
+		DisableFlagsInUseLine: true,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetIn(m.In)
+	root.SetOut(m.Out)
+	root.SetErr(m.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		m.misread = true
+		return flagError(cmd, err)
+	})
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.helped = m.help(cmd) })
+	root.SetHelpCommand(m.helpCommand(root))
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if cmd.Name() == cobra.ShellCompRequestCmd {
+			plainUsages(root)
+		}
+	}
+	root.Flags().BoolVar(&version, "version", false, "say which troupe this is")
+	root.Flags().SetInterspersed(false)
+	root.Flags().SortFlags = false
+	root.SuggestionsMinimumDistance = 2 // SuggestionsFor has no default of its own
+	verbs := []*cobra.Command{
+		m.runCommand(), m.psCommand(), m.showCommand(), m.screenCommand(), m.stopCommand(), m.killCommand(), m.signalCommand(), m.promoteCommand(),
+		m.deadlineCommand(), m.waitCommand(), m.logsCommand(), m.attachCommand(), m.writeCommand(), m.sessionsCommand(), m.closeCommand(), m.scopesCommand(),
+		m.handoverCommand(), m.rmCommand(), m.statsCommand(), m.eventsCommand(), m.serveCommand(), m.shutdownCommand(), m.mcpCommand(), m.keeperCommand(), m.guardCommand(),
+		m.completionCommand(), m.doctorCommand(), m.versionCommand(),
+	}
+	for _, verb := range verbs {
+		m.completeFlags(verb)
+	}
+	root.AddCommand(verbs...)
+	return root
 }

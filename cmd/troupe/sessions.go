@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"troupe/client"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -71,69 +68,4 @@ func endTable(list []messages.SessionEnd, now time.Time) *table {
 		t.add(string(e.Scope), string(e.Session), e.Backend, ago(now.Sub(e.At))+" ago", string(e.Reason), code, command)
 	}
 	return t
-}
-
-func (m *Main) closeCommand() *cobra.Command {
-	var scope string
-	grace := durationFlag{name: "grace", zero: true}
-	cmd := &cobra.Command{
-		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
-		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
-		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: m.sessionNames(&scope, func(messages.SessionInfo) bool { return true }),
-	}
-	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
-	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
-	check := func(a *daemonCommand) error {
-		if err := messages.SessionID(a.args[0]).Check(); err != nil {
-			return err
-		}
-		return checkScope(a, "scope", scope)
-	}
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
-		f := stopFlags{grace: grace}
-		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
-			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
-		})
-		if err != nil {
-			return err
-		}
-		if a.json {
-			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
-		}
-		for _, s := range closed.Survivors {
-			a.printError(survivorError(s))
-		}
-		if err == nil && len(closed.Survivors) > 0 {
-			return exitStatus(statusSurvivors)
-		}
-		return err
-	})
-}
-
-// sessionNames completes the names of sessions of a scope: those of which is true.
-func (m *Main) sessionNames(scope *string, of func(messages.SessionInfo) bool) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return m.completed(func(ctx context.Context, c *client.Client) (names []string) {
-			in := messages.ScopePath(cmp.Or(*scope, string(messages.MainScope)))
-			list, _ := c.Sessions(ctx, in)
-			for _, s := range list {
-				if s.Scope == in && of(s) {
-					names = append(names, cobra.CompletionWithDesc(string(s.Session), clean(place(s))))
-				}
-			}
-			return names
-		})
-	}
-}
-
-// place is what a session is, in a few words.
-func place(s messages.SessionInfo) string {
-	what := cmp.Or(s.Shell, s.Backend)
-	if s.Dir != "" {
-		what += " in " + shorten(s.Dir, completionWidth)
-	}
-	return what
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) closeCommand() *cobra.Command {
+	var scope string
+	grace := durationFlag{name: "grace", zero: true}
+	cmd := &cobra.Command{
+		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
+		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: m.sessionNames(&scope, func(messages.SessionInfo) bool { return true }),
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
+	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
+	check := func(a *daemonCommand) error {
+		if err := messages.SessionID(a.args[0]).Check(); err != nil {
+			return err
+		}
+		return checkScope(a, "scope", scope)
+	}
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
+		f := stopFlags{grace: grace}
+		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
+			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
+		})
+		if err != nil {
+			return err
+		}
+		if a.json {
+			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
+		}
+		for _, s := range closed.Survivors {
+			a.printError(survivorError(s))
+		}
+		if err == nil && len(closed.Survivors) > 0 {
+			return exitStatus(statusSurvivors)
+		}
+		return err
+	})
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"troupe/messages"
+)
+
+func (m *Main) deadlineCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: m.jobIDs(false, 1),
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "+D|D|none") },
+		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
+	}
+	var r messages.ChangeDeadline
+	check := func(a *daemonCommand) (err error) {
+		r, err = deadlineOf(messages.JobID(a.args[0]), a.args[1])
+		return err
+	}
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error { return a.done(a.Deadline(a.ctx, r)) })
+}
+
+// deadlineOf is the change that a text means: +D, D or none.
+func deadlineOf(job messages.JobID, text string) (messages.ChangeDeadline, error) {
+	r := messages.ChangeDeadline{Job: job}
+	text, more := strings.CutPrefix(text, "+")
+	if text == "none" && !more {
+		r.None = true
+		return r, nil
+	}
+	d := durationFlag{name: "deadline", bare: true}
+	err := d.Set(text)
+	if more {
+		r.Extend = d.d
+	} else {
+		r.After = d.d
+	}
+	return r, err
+}

@@ -1,0 +1,35 @@
+// Command troupe runs shell jobs under supervision. Each file of this folder is
+// named for one verb and holds its flags, its request and its printing. What
+// verbs share lives in internal/cli, one folder for each theme.
+//
+//	attach.go          connect this terminal to a job
+//	close.go           close a session
+//	completion.go      print the script that completes verbs, flags and ids
+//	deadline.go        change the deadline of a job
+//	doctor.go          report what this machine allows
+//	events.go          print events as they happen
+//	handover.go        move a live job to another scope
+//	help.go            print how a verb is used
+//	keeper.go          run as a keeper (hidden; the daemon starts it)
+//	kill.go            kill jobs without grace
+//	logs.go            print the output of a job
+//	main.go            the program and its verbs
+//	mcp.go             serve agents over MCP
+//	promote.go         move a job to the background
+//	ps.go              list jobs
+//	rm.go              remove finished jobs and their output
+//	run.go             run a command
+//	scopes.go          list scopes
+//	screen.go          print the screen of a job
+//	serve.go           run the daemon
+//	sessions.go        list sessions
+//	show.go            print the record of a job
+//	shutdown.go        stop the daemon
+//	signal.go          send a signal to a job
+//	stats.go           count what the daemon holds
+//	stop.go            stop jobs
+//	terminal_guard.go  restore the terminal of a killed troupe (hidden)
+//	version.go         print the version
+//	wait.go            wait for jobs, their output or a port
+//	write.go           write to the input of a job
+package main

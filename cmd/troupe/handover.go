@@ -1,0 +1,19 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"troupe/messages"
+)
+
+func (m *Main) handoverCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "handover [flags] JOB SCOPE", Short: "Give a live job to another owner", ValidArgsFunction: oneByOne(m.jobIDs(false, 1), m.scopePaths),
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SCOPE") },
+		Long: "Move a live job to the default session of another scope. Its process does not\nnotice.",
+	}
+	check := func(a *daemonCommand) error { return checkScope(a, "", a.args[1]) }
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
+		return a.done(a.HandOver(a.ctx, messages.HandOver{Job: messages.JobID(a.args[0]), To: messages.ScopePath(a.args[1])}))
+	})
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) promoteCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
+		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice. It stays then, also if it was in the background before,\nwhen the agent leaves in whose scope it is.",
+	}
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+		job, err := a.Promote(a.ctx, messages.PromoteCommand{Job: messages.JobID(a.args[0]), Keep: true})
+		if err == nil && a.json {
+			return a.object(wire.Job{Job: job})
+		}
+		return err
+	})
+}

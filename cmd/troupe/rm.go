@@ -1,0 +1,35 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) rmCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
+	}
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+		ids := make([]messages.JobID, len(a.args))
+		for i, id := range a.args {
+			ids[i] = messages.JobID(id)
+		}
+		gone, refused, err := a.RemoveAll(a.ctx, ids)
+		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: wire.Jobs(gone), Tasks: []messages.Task{}}}
+		for _, e := range refused {
+			all.add(e)
+		}
+		if err != nil {
+			all.add(connected(err))
+		}
+		return a.together(all, all.failures)
+	})
+}
+
+// removed is what was forgotten of several jobs, in their order.
+type removed struct {
+	wire.JobList
+	failures
+}

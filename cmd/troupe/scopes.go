@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) scopesCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(m.scopePaths), Args: func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return exactly(cmd, args, "PATH")
+	}}
+	at := ""
+	check := func(a *daemonCommand) error {
+		if len(a.args) == 0 {
+			return nil
+		}
+		at = a.args[0]
+		return checkScope(a, "", at)
+	}
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
+		list, err := a.Scopes(a.ctx, messages.ScopePath(at))
+		if err != nil {
+			return err
+		}
+		object := wire.ScopeList{V: wire.Version, Scopes: []wire.Scope{}}
+		t := &table{head: []string{"SCOPE", "JOBS", "SESSIONS", "AT MOST"}}
+		for _, s := range list {
+			object.Scopes = append(object.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
+			t.add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
+		}
+		if a.json {
+			return a.object(object)
+		}
+		return m.print(t)
+	})
+}
+
+func quotaText(q messages.ScopeQuota) string {
+	var parts []string
+	if q.Jobs > 0 {
+		parts = append(parts, plural(q.Jobs, "job"))
+	}
+	if q.Sessions > 0 {
+		parts = append(parts, plural(q.Sessions, "session"))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) shutdownCommand() *cobra.Command {
+	var stopJobs bool
+	grace := durationFlag{name: "grace", zero: true}
+	cmd := &cobra.Command{
+		Use: "shutdown [flags]", Short: "End the daemon", Args: noArgs,
+		Long: `End the daemon. Its jobs live on, if the keeper holds them; else they would end
+with it, and it goes on as long as there are any.`,
+	}
+	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "end all jobs first")
+	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+		f := stopFlags{grace: grace}
+		about, err := a.Version(a.ctx)
+		if err != nil {
+			return err
+		}
+		ended := waitForExit(about.PID)
+		left, err := a.ShutDown(a.ctx, messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
+		if err != nil {
+			return err
+		}
+		ended() // a daemon that is started now finds the places of this one free
+		if a.json {
+			err = a.object(wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
+		}
+		for _, s := range left {
+			a.printError(survivorError(s))
+		}
+		if err == nil && len(left) > 0 {
+			return exitStatus(statusSurvivors)
+		}
+		return err
+	})
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"troupe/backends/engine"
+	"troupe/messages"
+)
+
+func (m *Main) signalCommand() *cobra.Command {
+	var tree bool
+	cmd := &cobra.Command{
+		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(m.jobIDs(false, 1), signalWords),
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SIGNAL") },
+		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
+	}
+	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
+	check := func(a *daemonCommand) error {
+		if engine.SignalNumber(a.args[1]) == 0 {
+			return messages.Invalid("signal", quoted(a.args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
+		}
+		return nil
+	}
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
+		return a.done(a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
+	})
+}

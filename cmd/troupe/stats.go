@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (m *Main) statsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: noArgs}
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+		s, err := a.Stats(a.ctx)
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.object(s)
+		}
+		t := &table{head: []string{"WHAT", "NUMBER"}}
+		for _, state := range slices.Sorted(maps.Keys(s.Jobs)) {
+			t.add("jobs "+string(state), strconv.Itoa(s.Jobs[state]))
+		}
+		t.add("scopes", strconv.Itoa(s.Scopes))
+		t.add("sessions", strconv.Itoa(s.Sessions))
+		t.add("connections", strconv.Itoa(s.Connections))
+		t.add("subscriptions", strconv.Itoa(s.Subscriptions))
+		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", s.Version, s.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
+		return m.print(t)
+	})
+}

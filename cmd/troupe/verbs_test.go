@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// helperFiles are the files of this folder that are no verb. The list may only shrink.
+var helperFiles = strings.Fields(`arguments async_writer attach_input attach_terminal attach_watch backpressure backpressure_daemon busy_retry
+	config config_line config_type daemon daemon_command daemon_ready daemon_start daemon_start_linux
+	daemon_start_other detach_keys doctor_daemon doctor_dirs doctor_features doctor_limits doctor_shells
+	doctor_state errors escape flag_values foreground guard guard_linux guard_other logs_printer mcp_dialect
+	mcp_host mcp_lease mcp_omp mcp_suites mcp_validate metrics metrics_http node output_full output_logs paths
+	pidfile printer progress run_choose_host run_daemon run_detached run_env run_host run_json run_output
+	run_queued run_report run_request run_session run_stdio run_terminal send_window session_names session_shell
+	signals sigpipe stop_jobs systemd table terminal_keyboard terminal_keyboard_darwin terminal_keyboard_linux
+	terminal_restore text_width`)
+
+// A stranger finds a verb by the name of its file: the files are the verbs that
+// the help lists and the hidden ones, and completion offers those of the help.
+func TestEachVerbHasAFile(t *testing.T) {
+	files := verbFiles(t)
+	listed, hidden := []string{"help"}, []string{}
+	for _, cmd := range verb(t, "").Commands() {
+		name := cmd.Name()
+		switch {
+		case cmd.Hidden:
+			hidden = append(hidden, name)
+		case name != "help":
+			listed = append(listed, name)
+		}
+	}
+	compareNames(t, "the verbs", append(slices.Clone(listed), hidden...), "the files of cmd/troupe", files)
+	_, list, _ := strings.Cut(printed(t, "help"), "\nVerbs:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	compareNames(t, "the verbs that are not hidden", listed, "the help", firstWords(list))
+	offered := slices.DeleteFunc(firstWords(printed(t, "__complete", "")), func(name string) bool { return strings.HasPrefix(name, ":") })
+	compareNames(t, "the verbs that are not hidden", listed, "completion", offered)
+}
+
+// verbFiles gives the verbs after which the files of this folder are named.
+func verbFiles(t *testing.T) (names []string) {
+	t.Helper()
+	all, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	helpers := map[string]bool{}
+	for _, name := range helperFiles {
+		helpers[name] = true
+		if _, err := os.Stat(name + ".go"); err != nil {
+			t.Errorf("%s.go is gone: take it from helperFiles", name)
+		}
+	}
+	for _, file := range all {
+		name := strings.TrimSuffix(file, ".go")
+		if !strings.HasSuffix(name, "_test") && !helpers[name] && name != "main" && name != "doc" {
+			names = append(names, strings.ReplaceAll(name, "_", "-"))
+		}
+	}
+	return names
+}
+
+// firstWords gives the first word of each line.
+func firstWords(text string) (words []string) {
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			words = append(words, fields[0])
+		}
+	}
+	return words
+}
+
+// compareNames reports the names that one of two lists lacks.
+func compareNames(t *testing.T, of string, names []string, in string, found []string) {
+	t.Helper()
+	for _, name := range names {
+		if !slices.Contains(found, name) {
+			t.Errorf("%s: %s lacks %s", of, in, name)
+		}
+	}
+	for _, name := range found {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s: %s has %s, which is none", of, in, name)
+		}
+	}
+}
