@@ -26,10 +26,10 @@ type attachFlags struct {
 // detachKeys are those that leave a job, as docker has them.
 const detachKeys = "ctrl-p,ctrl-q"
 
-func (m *Main) attachCommand() *cobra.Command {
+func attachCommand(m *Main) *cobra.Command {
 	f := &attachFlags{}
 	cmd := &cobra.Command{
-		Use: "attach [flags] JOB", Short: "Sit at a job: see what it prints, and type", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "attach [flags] JOB", Short: "Sit at a job: see what it prints, and type", Args: oneJob, ValidArgsFunction: jobIDs(m, false, 1),
 		Long: `Show what a job prints from now on (where the streams are apart, stderr on stderr), and
 pass on what is typed. One of those attached may type; the others watch. The detach
 keys leave it as it is.
@@ -43,11 +43,11 @@ on: Ctrl-C is sent to the job as INT, Ctrl-D ends its input.`,
 	set.BoolVar(&f.watch, "watch", false, "only watch")
 	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
 	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
-	cmd = m.daemonCommand(cmd, f.check, func(a *daemonCommand) error {
+	cmd = newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error {
 		if !f.watch { // what is typed goes on to the job
-			return a.attach(f)
+			return attachJob(a, f)
 		}
-		return a.untilReaderGone(func() error { return a.attach(f) })
+		return a.untilReaderGone(func() error { return attachJob(a, f) })
 	})
 	_ = set.MarkHidden("json") // there is nothing to print as one
 	return cmd
@@ -89,7 +89,7 @@ func (f *attachFlags) check(a *daemonCommand) (err error) {
 	return err
 }
 
-func (a *daemonCommand) attach(f *attachFlags) error {
+func attachJob(a *daemonCommand, f *attachFlags) error {
 	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *daemonCommand) attach(f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &attachSession{daemonCommand: a, screen: a.main.newScreen(), detachKeys: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
+	s := &attachSession{daemonCommand: a, screen: newScreen(a.main), detachKeys: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
 	from := job.Output[0].Bytes
 	if s.typed && !f.watch {
 		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
@@ -163,10 +163,10 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 	restore := func() {}
 	if types { // before anything is shown: whoever sees it may type
 		if s.pty {
-			restore = s.main.rawKeyboard(s.screen)
+			restore = rawKeyboard(s.main, s.screen)
 			s.enterModes()
 		} else {
-			restore = s.main.keyboard(s.screen)
+			restore = lineKeyboard(s.main, s.screen)
 		}
 		defer restore()
 	}
@@ -313,5 +313,5 @@ func (s *attachSession) ended(said wire.AttachEvent) error {
 	if end.Jobs[0].Outcome != messages.Exited {
 		s.screen.unpaint(true)
 	}
-	return s.exitAs(end.Jobs[0])
+	return exitAs(s.daemonCommand, end.Jobs[0])
 }

@@ -43,7 +43,7 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 		switch {
 		case errors.Is(err, io.EOF) && !s.typed:
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
-			ctx, done := s.main.withStdoutReader(ctx)
+			ctx, done := withStdoutReader(ctx, s.main)
 			defer done()
 			<-ctx.Done() // the job goes on, and is shown to who reads
 			return context.Cause(ctx)

@@ -40,7 +40,7 @@ func (s *attachSession) queryModes(job messages.Job) (from int64) {
 		return from // it has none, or can be sat at all the same
 	}
 	s.modes = now.Modes
-	if line := cursorLine(now, s.main.terminalSize().Cols); line != "" {
+	if line := cursorLine(now, terminalSize(s.main).Cols); line != "" {
 		s.modes += line
 		from = now.At
 	}
@@ -95,10 +95,10 @@ func (s *attachSession) resizes(ctx context.Context) {
 	for {
 		select {
 		case <-s.granted:
-			s.size = s.main.terminalSize()
+			s.size = terminalSize(s.main)
 			s.setJobSize(ctx, s.size)
 		case <-sizes:
-			if now := s.main.terminalSize(); now != s.size && s.mayType.Load() {
+			if now := terminalSize(s.main); now != s.size && s.mayType.Load() {
 				s.size = now
 				s.resize(ctx, now)
 			}

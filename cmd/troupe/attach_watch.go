@@ -18,25 +18,25 @@ import (
 // our terminal back.
 func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
-	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !s.main.inForeground() {
+	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !inForeground(s.main) {
 		return from, leave
 	}
 	now, err := s.Screen(s.ctx, uid(job))
 	if err != nil {
 		return from, leave // it is shown as text
 	}
-	if ours := s.main.terminalSize(); ours.Rows < now.Rows || ours.Cols < now.Cols {
+	if ours := terminalSize(s.main); ours.Rows < now.Rows || ours.Cols < now.Cols {
 		s.screen.notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
 	}
 	s.raw = true
 	s.screen.follows(s.main)
-	restore := s.main.passiveScreen(s.screen)
+	restore := passiveScreen(s.main, s.screen)
 	leave = func() {
 		s.screen.unpaint(true) // once
 		restore()
 	}
 	if !now.Alternate {
-		line := cursorLine(now, s.main.terminalSize().Cols)
+		line := cursorLine(now, terminalSize(s.main).Cols)
 		if line != "" {
 			from = now.At
 		}
@@ -53,7 +53,7 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 
 // inForeground reports whether our terminal is ours to change: who does that from behind is
 // stopped.
-func (m *Main) inForeground() bool {
+func inForeground(m *Main) bool {
 	group, err := 0, error(nil)
 	_ = control(m.Out, func(fd int) { group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
 	return err == nil && group == unix.Getpgrp()
@@ -62,8 +62,8 @@ func (m *Main) inForeground() bool {
 // passiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
 // until the function that it returns is called: Ctrl-C is a signal still, and what else was
 // typed, Ctrl-Z too, or the mouse has told, is for nobody.
-func (m *Main) passiveScreen(s *printer) (restore func()) {
-	restore, _ = m.changes(m.Out, s, func(modes *unix.Termios) {
+func passiveScreen(m *Main, s *printer) (restore func()) {
+	restore, _ = changeTerminal(m, m.Out, s, func(modes *unix.Termios) {
 		modes.Oflag &^= unix.OPOST
 		modes.Lflag &^= unix.ECHO | unix.ECHONL
 		modes.Cc[unix.VSUSP] = noKey

@@ -7,13 +7,13 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) closeCommand() *cobra.Command {
+func closeCommand(m *Main) *cobra.Command {
 	var scope string
 	grace := durationFlag{name: "grace", zero: true}
 	cmd := &cobra.Command{
 		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
-		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: m.sessionNames(&scope, func(messages.SessionInfo) bool { return true }),
+		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: sessionNames(m, &scope, func(messages.SessionInfo) bool { return true }),
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
 	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
@@ -23,7 +23,7 @@ func (m *Main) closeCommand() *cobra.Command {
 		}
 		return checkScope(a, "scope", scope)
 	}
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
 		f := stopFlags{grace: grace}
 		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
 			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",

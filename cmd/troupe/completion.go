@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) completionCommand() *cobra.Command {
+func completionCommand(m *Main) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use: "completion [flags] SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
@@ -93,8 +93,8 @@ var flagFree = []string{
 
 // completeFlags has the flags of a verb completed that say nothing else: by words, by the
 // owners of jobs, by directories, or by nothing.
-func (m *Main) completeFlags(verb *cobra.Command) {
-	complete := map[string]cobra.CompletionFunc{"scope": m.scopePaths, "cwd": completeDirs, "dir": completeDirs}
+func completeFlags(m *Main, verb *cobra.Command) {
+	complete := map[string]cobra.CompletionFunc{"scope": scopePaths(m), "cwd": completeDirs, "dir": completeDirs}
 	for name, words := range flagWords {
 		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
@@ -146,21 +146,23 @@ func plainUsages(root *cobra.Command) {
 }
 
 // scopePaths completes the owners of jobs.
-func (m *Main) scopePaths(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return m.completed(func(ctx context.Context, c *client.Client) (paths []string) {
-		list, _ := c.Scopes(ctx, "")
-		for _, s := range list {
-			paths = append(paths, string(s.Path))
-		}
-		return paths
-	})
+func scopePaths(m *Main) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return completed(m, func(ctx context.Context, c *client.Client) (paths []string) {
+			list, _ := c.Scopes(ctx, "")
+			for _, s := range list {
+				paths = append(paths, string(s.Path))
+			}
+			return paths
+		})
+	}
 }
 
 // completed asks the daemon for words. Without one, or if it is slow, there are none.
-func (m *Main) completed(ask func(context.Context, *client.Client) []string) ([]string, cobra.ShellCompDirective) {
+func completed(m *Main, ask func(context.Context, *client.Client) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.Background(), completing)
 	defer cancel()
-	c, err := m.dial(ctx)
+	c, err := dial(ctx, m)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -87,22 +87,22 @@ const configReason = "config"
 // maxConfig bounds the file: nobody types more.
 const maxConfig = 1 << 20
 
-// settings reads them. A file that is named must be there.
-func (m *Main) settings() (*settings, error) {
+// readSettings reads them. A file that is named must be there.
+func readSettings(m *Main) (*settings, error) {
 	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
-	s.Socket = cmp.Or(s.Socket, m.defaultSocket())
+	s.Socket = cmp.Or(s.Socket, defaultSocket(m))
 	if path, ok := m.getenv(socketVar); ok && path != "" {
 		s.Socket = path
 	}
-	s.named = s.Socket != m.defaultSocket()
+	s.named = s.Socket != defaultSocket(m)
 	if path, ok := m.getenv(stateVar); ok && path != "" {
 		s.State = path
 	}
 	if s.State == "" {
-		s.State, s.homeless = m.defaultState()
+		s.State, s.homeless = defaultState(m)
 	}
 	var err error
 	if s.Socket, err = fullPath("socket", s.Socket); err != nil {
@@ -157,7 +157,7 @@ func (s *settings) read(m *Main) error {
 	path, named := m.getenv(configVar)
 	if named = named && path != ""; !named {
 		var err error
-		if path, err = m.defaultConfig(); err != nil {
+		if path, err = defaultConfig(m); err != nil {
 			return nil //nolint:nilerr // without a home there is no file
 		}
 	}

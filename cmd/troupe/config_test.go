@@ -18,7 +18,7 @@ func configured(t *testing.T, text string, env ...string) (*settings, error) {
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".config/troupe"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".config/troupe/config.toml"), []byte(text), 0o600))
-	return (&Main{Env: append([]string{"HOME=" + home}, env...)}).settings()
+	return readSettings(&Main{Env: append([]string{"HOME=" + home}, env...)})
 }
 
 func TestSettingsAreLaidOverEachOther(t *testing.T) {
@@ -53,16 +53,16 @@ func TestSettingsAreLaidOverEachOther(t *testing.T) {
 func TestPlacesAreThoseOfTheUser(t *testing.T) {
 	t.Parallel()
 	m := &Main{Env: []string{"HOME=/h", "XDG_RUNTIME_DIR=/run/user/7", "XDG_STATE_HOME=relative"}}
-	s, err := m.settings()
+	s, err := readSettings(m)
 	require.NoError(t, err)
 	require.Equal(t, "/run/user/7/troupe/daemon.sock", s.Socket)
 	require.Equal(t, "/h/.local/state/troupe", s.State)
 	m = &Main{Env: []string{"XDG_STATE_HOME=/x", "XDG_CONFIG_HOME=/c", "TMPDIR=/t"}}
-	s, err = m.settings()
+	s, err = readSettings(m)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(s.Socket, "/t/troupe-"), s.Socket)
 	require.Equal(t, "/x/troupe", s.State)
-	s, err = (&Main{}).settings() // troupe run needs no home
+	s, err = readSettings(&Main{}) // troupe run needs no home
 	require.NoError(t, err)
 	require.ErrorIs(t, s.ownState(), &messages.Error{Code: messages.InvalidParams, Reason: "home"})
 }
@@ -128,7 +128,7 @@ func TestBadInputConfig(t *testing.T) {
 	_, err := configured(t, "", "TROUPE_CONFIG=/nowhere")
 	require.ErrorContains(t, err, "/nowhere cannot be read")
 	require.ErrorContains(t, err, "in TROUPE_CONFIG, or leave that out")
-	_, err = (&Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}}).settings()
+	_, err = readSettings(&Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}})
 	require.ErrorContains(t, err, "/dev/null/troupe/config.toml cannot be read")
 	require.ErrorContains(t, err, "set HOME or XDG_CONFIG_HOME to a directory of yours")
 }
@@ -139,12 +139,12 @@ func TestSecurityConfigOfEverybody(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	require.NoError(t, os.WriteFile(file, []byte("log = 'info'\n"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o602))
-	_, err := (&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}}).settings()
+	_, err := readSettings(&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
 	require.ErrorIs(t, err, &messages.Error{Code: messages.Refused, Reason: "config"})
 	require.NoError(t, os.Chmod(file, 0o600))
-	_, err = (&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}}).settings()
+	_, err = readSettings(&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
 	require.NoError(t, err)
-	_, err = (&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}}).settings()
+	_, err = readSettings(&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}})
 	require.ErrorContains(t, err, "is no regular file")
 }
 

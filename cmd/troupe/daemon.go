@@ -56,13 +56,13 @@ type daemon struct {
 func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
 	undumpable()
 	var err error
-	if d.settings, err = d.main.settings(); err != nil {
+	if d.settings, err = readSettings(d.main); err != nil {
 		return err
 	}
 	if err := f.overlay(d.settings, given); err != nil {
 		return err
 	}
-	d.log = d.main.newLog(d.settings)
+	d.log = newLog(d.main, d.settings)
 	if err := d.settings.ownState(); err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ type daemonCommand struct {
 	json bool
 }
 
-// daemonCommand makes a command that asks the daemon. check says what was typed wrong,
+// newDaemonCommand makes a command that asks the daemon. check says what was typed wrong,
 // which needs no daemon; nil: nothing can be, but the number of arguments.
-func (m *Main) daemonCommand(cmd *cobra.Command, check, do func(*daemonCommand) error) *cobra.Command {
+func newDaemonCommand(m *Main, cmd *cobra.Command, check, do func(*daemonCommand) error) *cobra.Command {
 	var asJSON bool
 	cmd.Flags().SortFlags = false
 	if cmd.Flags().Lookup("json") == nil {
@@ -45,12 +45,12 @@ func (m *Main) daemonCommand(cmd *cobra.Command, check, do func(*daemonCommand) 
 			check = func(*daemonCommand) error { return nil }
 		}
 		if file := pidFileOf(cmd); file != "" {
-			return m.askDetached(a, file, check, do)
+			return askDetached(m, a, file, check, do)
 		}
 		if err := check(a); err != nil {
 			return err
 		}
-		c, err := m.dial(cmd.Context())
+		c, err := dial(cmd.Context(), m)
 		if err != nil {
 			return err
 		}
@@ -62,14 +62,14 @@ func (m *Main) daemonCommand(cmd *cobra.Command, check, do func(*daemonCommand) 
 }
 
 // dial connects to the daemon of this user.
-func (m *Main) dial(ctx context.Context) (*client.Client, error) {
-	s, err := m.settings()
+func dial(ctx context.Context, m *Main) (*client.Client, error) {
+	s, err := readSettings(m)
 	if err != nil {
 		return nil, err
 	}
 	c, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
-		return nil, m.noDaemonHint(noDaemon(s.Socket), s)
+		return nil, noDaemonHint(m, noDaemon(s.Socket), s)
 	}
 	return c, err
 }
@@ -114,7 +114,7 @@ func (a *daemonCommand) together(object any, f failures) error {
 	if f.Error == nil {
 		return nil
 	}
-	return exitStatus(a.main.exitStatus(f.Error))
+	return exitStatus(statusOf(a.main, f.Error))
 }
 
 // inParallel asks the daemon one question for each of some things, several at a time,
@@ -197,12 +197,12 @@ const completing = 150 * time.Millisecond
 
 // jobIDs completes the jobs that live, and finished ones where a verb is for those: by
 // their ids or, once something is typed, by whatever of theirs begins so.
-func (m *Main) jobIDs(finished bool, most int) cobra.CompletionFunc {
+func jobIDs(m *Main, finished bool, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return m.completed(func(ctx context.Context, c *client.Client) (words []string) {
+		return completed(m, func(ctx context.Context, c *client.Client) (words []string) {
 			list, _ := c.Jobs(ctx, messages.ListJobs{})
 			if finished { // of which there may be more than are told in that time
 				if all, err := c.Jobs(ctx, messages.ListJobs{Finished: true}); err == nil {

@@ -25,9 +25,9 @@ const endPatience = 2 * replyPatience
 // it for us: its start takes a tenth of a second, with thousands of jobs one or two.
 const startPatience = 10 * time.Second
 
-// start starts the daemon and returns when it takes requests. Of several who
+// startDaemon starts the daemon and returns when it takes requests. Of several who
 // want that at a time one does it, and the others find it running.
-func (m *Main) start(at *settings, s *printer) (*client.Client, error) {
+func startDaemon(m *Main, at *settings, s *printer) (*client.Client, error) {
 	if err := at.ownState(); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (m *Main) start(at *settings, s *printer) (*client.Client, error) {
 	case !errors.Is(err, client.ErrNoDaemon):
 		return nil, err
 	}
-	pid, err := m.launch(ctx, at)
+	pid, err := launch(ctx, m, at)
 	if errors.Is(err, stateHeld) {
 		if c, none := findStarting(ctx, at); none == nil {
 			return c, nil
@@ -101,7 +101,7 @@ func notReady(what string, at *settings) *messages.Error {
 
 // launch starts troupe serve in a session of its own, with nothing of ours: no
 // descriptor, no directory, and of the environment only what a daemon needs.
-func (m *Main) launch(ctx context.Context, at *settings) (int, error) {
+func launch(ctx context.Context, m *Main, at *settings) (int, error) {
 	if err := setCloseOnExec(); err != nil {
 		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
 	}
@@ -122,7 +122,7 @@ func (m *Main) launch(ctx context.Context, at *settings) (int, error) {
 	defer ready.Close()
 	cmd := exec.Command(self, "serve", "--socket", at.Socket, "--state", at.State, "--ready-fd", "3")
 	cmd.Args[0] = "troupe"
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", m.daemonEnv(), log, log, []*os.File{told}
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", daemonEnv(m), log, log, []*os.File{told}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	_ = told.Close()
@@ -146,7 +146,7 @@ func (m *Main) launch(ctx context.Context, at *settings) (int, error) {
 
 // daemonEnv is the part of our environment that a daemon needs: no secret of the
 // shell that happened to start it, which its jobs could see.
-func (m *Main) daemonEnv() []string {
+func daemonEnv(m *Main) []string {
 	var env []string
 	for _, kv := range m.Env {
 		name, _, _ := strings.Cut(kv, "=")

@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) deadlineCommand() *cobra.Command {
+func deadlineCommand(m *Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: jobIDs(m, false, 1),
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "+D|D|none") },
 		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
 	}
@@ -19,7 +19,7 @@ func (m *Main) deadlineCommand() *cobra.Command {
 		r, err = deadlineOf(messages.JobID(a.args[0]), a.args[1])
 		return err
 	}
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error { return a.done(a.Deadline(a.ctx, r)) })
+	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error { return acknowledge(a, a.Deadline(a.ctx, r)) })
 }
 
 // deadlineOf is the change that a text means: +D, D or none.

@@ -72,7 +72,7 @@ func same(t *testing.T, what string, told, there []string) {
 // verb finds a command of the program as it is built.
 func verb(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	root := (&Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}).root()
+	root := newRoot(&Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	root.InitDefaultHelpCmd()
 	cmd, _, err := root.Find([]string{name})
 	if err != nil || cmd == root && name != "" {

@@ -41,7 +41,7 @@ type feature struct {
 	Instead string `json:"instead,omitempty"` // what is done where it is not there
 }
 
-func (m *Main) doctorCommand() *cobra.Command {
+func doctorCommand(m *Main) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Say what this machine allows, and what is done where it does not", Args: noArgs,
@@ -49,7 +49,7 @@ func (m *Main) doctorCommand() *cobra.Command {
 it, the directories it uses, and the daemon. The exit status is 1 if there is a problem: commands,
 or a daemon, cannot be run, or the daemon can start nothing.`,
 		RunE: func(*cobra.Command, []string) error {
-			c := m.examine()
+			c := examine(m)
 			show := c.print
 			if asJSON {
 				show = func(w io.Writer) error { return writeJSON(w, c) }
@@ -69,9 +69,9 @@ or a daemon, cannot be run, or the daemon can start nothing.`,
 
 // examine tries everything in an engine and a store that are made for it, and
 // leaves nothing behind.
-func (m *Main) examine() *doctorReport {
+func examine(m *Main) *doctorReport {
 	c := &doctorReport{V: messages.JSONVersion, Version: m.describe(), Kernel: kernel(), UID: unix.Geteuid(), Problems: []string{}}
-	c.Daemon = m.daemon(c)
+	c.Daemon = examineDaemon(m, c)
 	node := fmt.Sprintf("doctor-%d", os.Getpid())
 	store, err := spill.OpenStore(spill.Options{Node: node})
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *Main) examine() *doctorReport {
 		c.problem("no engine: %v", err)
 	} else {
 		f := e.Features()
-		snapshots = m.snapshots(e, store)
+		snapshots = examineSnapshots(m, e, store)
 		e.Close(false)
 		c.Isolation = string(f.Isolation)
 		if f.NoProcesses != "" {

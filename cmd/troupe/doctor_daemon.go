@@ -36,11 +36,11 @@ func keeperText(state string) string {
 	return "holds the jobs, at " + filepath.Join(state, keeperName) + "; the daemon starts it"
 }
 
-// daemon looks for it. A daemon that cannot be trusted or does not answer is a
+// examineDaemon looks for it. A daemon that cannot be trusted or does not answer is a
 // problem; none is not, unless there can be none.
-func (m *Main) daemon(c *doctorReport) *daemonFound {
+func examineDaemon(m *Main, c *doctorReport) *daemonFound {
 	d := &daemonFound{}
-	s, err := m.settings()
+	s, err := readSettings(m)
 	if err != nil {
 		d.Why = err.Error()
 		c.problem("%v", err)

@@ -83,9 +83,9 @@ func versionOf(name, path string) string {
 	return string(regexp.MustCompile(`[0-9]+\.[0-9][^\s,]*`).Find(said))
 }
 
-// snapshots tries them, as the configuration has them.
-func (m *Main) snapshots(engine backends.Engine, store *spill.Disk) map[string]*snapshotFound {
-	s, err := m.settings()
+// examineSnapshots tries them, as the configuration has them.
+func examineSnapshots(m *Main, engine backends.Engine, store *spill.Disk) map[string]*snapshotFound {
+	s, err := readSettings(m)
 	if err != nil { // it is a problem that is told
 		return nil
 	}

@@ -31,7 +31,7 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 
 // finish says what a verb failed with, if it has not done so itself, and is the
 // exit status.
-func (m *Main) finish(err error, asJSON bool) int {
+func finish(m *Main, err error, asJSON bool) int {
 	var done exitStatus
 	switch {
 	case err == nil:
@@ -42,11 +42,11 @@ func (m *Main) finish(err error, asJSON bool) int {
 	said := coded(err)
 	if asJSON {
 		if werr := writeJSON(m.Out, errorObject{V: messages.JSONVersion, Error: *said}); werr == nil {
-			return m.exitStatus(said)
+			return statusOf(m, said)
 		}
 	}
 	fmt.Fprintln(m.Err, "troupe: "+clean(sentence(said)))
-	return m.exitStatus(said)
+	return statusOf(m, said)
 }
 
 // sentence is an error as it goes on behind "troupe: ". Of directories the texts
@@ -60,10 +60,10 @@ func sentence(e *messages.Error) string {
 	return text
 }
 
-// exitStatus is 2 for what was typed wrong and 125 for what cannot be done; 1 for
+// statusOf is 2 for what was typed wrong and 125 for what cannot be done; 1 for
 // what a daemon refused, or that there is none. One that is about to end has refused
 // nothing: 1 would look like the end of the job that is waited for.
-func (m *Main) exitStatus(err *messages.Error) int {
+func statusOf(m *Main, err *messages.Error) int {
 	switch {
 	case err.Code == messages.InvalidParams, err.Code == messages.EnvRefused:
 		return statusUsage
@@ -139,9 +139,9 @@ func wantedOf(e *strconv.NumError) string {
 	return "write a whole number"
 }
 
-// asJSON says whether an error is told as an object: as the flag says or, where
+// errorsAsJSON says whether an error is told as an object: as the flag says or, where
 // the flags could not be read, as far as they can be guessed.
-func (m *Main) asJSON(cmd *cobra.Command, args []string) bool {
+func errorsAsJSON(m *Main, cmd *cobra.Command, args []string) bool {
 	if m.misread {
 		return wantsJSON(args, cmd.HasParent() && cmd.Name() != "run")
 	}

@@ -19,7 +19,7 @@ type eventFlags struct {
 	ends       bool
 }
 
-func (m *Main) eventsCommand() *cobra.Command {
+func eventsCommand(m *Main) *cobra.Command {
 	f := &eventFlags{}
 	cmd := &cobra.Command{
 		Use: "events [flags]", Short: "Show what happens, with a number each", Args: noArgs,
@@ -34,15 +34,15 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.job, "job", "", "only of `JOB`")
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
-	_ = cmd.RegisterFlagCompletionFunc("job", m.jobIDs(true, 0))
+	_ = cmd.RegisterFlagCompletionFunc("job", jobIDs(m, true, 0))
 	set.Bool("json", false, "print one object a line")
-	return m.daemonCommand(cmd, scoped(&f.scope), func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, scoped(&f.scope), func(a *daemonCommand) error {
 		a.json, _ = set.GetBool("json")
-		return a.untilReaderGone(func() error { return a.events(f) })
+		return a.untilReaderGone(func() error { return followEvents(a, f) })
 	})
 }
 
-func (a *daemonCommand) events(f *eventFlags) error {
+func followEvents(a *daemonCommand, f *eventFlags) error {
 	r := messages.Subscribe{
 		After: messages.Seq(f.after), Now: f.follow && !a.cmd.Flags().Changed("after"),
 		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
@@ -62,15 +62,15 @@ func (a *daemonCommand) events(f *eventFlags) error {
 		if err != nil {
 			return err
 		}
-		if err := a.event(e); err != nil {
+		if err := printEvent(a, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// event prints one.
-func (a *daemonCommand) event(e wire.Event) error {
+// printEvent prints one.
+func printEvent(a *daemonCommand, e wire.Event) error {
 	if a.json {
 		return a.object(e)
 	}

@@ -42,13 +42,13 @@ type foreground struct {
 // asked to, and how to kill it. Most end at once.
 const askedFor = 500 * time.Millisecond
 
-// run runs one command in a node of this process, and ends as it did.
-func (m *Main) run(f *runFlags, args []string, argv bool) error {
-	r, err := m.request(f, args, argv)
+// execute runs one command in a node of this process, and ends as it did.
+func execute(m *Main, f *runFlags, args []string, argv bool) error {
+	r, err := newRequest(m, f, args, argv)
 	if err != nil {
 		return err
 	}
-	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen(), useless: make(chan error, 1)}
+	g := &foreground{main: m, flags: f, request: r, screen: newScreen(m), signals: listen(), useless: make(chan error, 1)}
 	defer g.signals.close()
 	if err := g.look(); err != nil {
 		return err

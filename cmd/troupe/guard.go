@@ -36,10 +36,10 @@ func (g *terminalGuard) keep(text string) {
 	_, _ = g.text.WriteAt(p, 0)
 }
 
-// guarded has our terminal restored to some modes, should we be killed, until the
+// guardTerminal has our terminal restored to some modes, should we be killed, until the
 // function that it returns is called: that, and what was changed of it on the screen. Where
 // there is no room for a process more, it is not: that hinders no command.
-func (m *Main) guarded(at *os.File, was *unix.Termios, s *printer) (over func()) {
+func guardTerminal(m *Main, at *os.File, was *unix.Termios, s *printer) (over func()) {
 	text, err := unnamedFile()
 	if err != nil {
 		return func() {}
@@ -64,10 +64,10 @@ func (m *Main) guarded(at *os.File, was *unix.Termios, s *printer) (over func())
 	}
 }
 
-// changes has our terminal have other modes until the function that it returns is called,
+// changeTerminal has our terminal have other modes until the function that it returns is called,
 // or until we are killed. done: it is one, and has them. how says in the end with which
 // request it gets back those that it had.
-func (m *Main) changes(at *os.File, s *printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
+func changeTerminal(m *Main, at *os.File, s *printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
 	restore = func() {}
 	_ = control(at, func(fd int) {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -76,7 +76,7 @@ func (m *Main) changes(at *os.File, s *printer, change func(modes *unix.Termios)
 		}
 		now := *was
 		change(&now)
-		over, stays := m.guarded(at, was, s), unstopped()
+		over, stays := guardTerminal(m, at, was, s), unstopped()
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
 			stays()
 			over()

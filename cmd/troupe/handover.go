@@ -6,14 +6,14 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) handoverCommand() *cobra.Command {
+func handoverCommand(m *Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "handover [flags] JOB SCOPE", Short: "Give a live job to another owner", ValidArgsFunction: oneByOne(m.jobIDs(false, 1), m.scopePaths),
+		Use: "handover [flags] JOB SCOPE", Short: "Give a live job to another owner", ValidArgsFunction: oneByOne(jobIDs(m, false, 1), scopePaths(m)),
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SCOPE") },
 		Long: "Move a live job to the default session of another scope. Its process does not\nnotice.",
 	}
 	check := func(a *daemonCommand) error { return checkScope(a, "", a.args[1]) }
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
-		return a.done(a.HandOver(a.ctx, messages.HandOver{Job: messages.JobID(a.args[0]), To: messages.ScopePath(a.args[1])}))
+	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
+		return acknowledge(a, a.HandOver(a.ctx, messages.HandOver{Job: messages.JobID(a.args[0]), To: messages.ScopePath(a.args[1])}))
 	})
 }

@@ -13,9 +13,9 @@ import (
 // helpWidth is that of the narrowest terminal that is common.
 const helpWidth = 80
 
-// help writes what a verb is for, how it is called, examples, and its flags; of
+// printHelp writes what a verb is for, how it is called, examples, and its flags; of
 // the program itself, the verbs.
-func (m *Main) help(cmd *cobra.Command) error {
+func printHelp(m *Main, cmd *cobra.Command) error {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
 	about := cmd.Long
@@ -78,7 +78,7 @@ func folded(text string) string {
 const helpEnd = "help"
 
 // helpCommand is the verb help: the same as the flag --help of a verb.
-func (m *Main) helpCommand(root *cobra.Command) *cobra.Command {
+func helpCommand(m *Main, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [VERB]", Short: "Say how a verb is used", Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
@@ -91,14 +91,14 @@ func (m *Main) helpCommand(root *cobra.Command) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return m.help(root)
+				return printHelp(m, root)
 			}
 			if len(args) > 1 {
 				return exactly(cmd, args, "VERB")
 			}
 			for _, verb := range root.Commands() {
 				if verb.Name() == args[0] {
-					return m.help(verb)
+					return printHelp(m, verb)
 				}
 			}
 			return noSuchVerb(root, args)

@@ -20,7 +20,7 @@ func printed(t *testing.T, args ...string) string {
 	}
 	defer out.Close()
 	m := &Main{In: os.Stdin, Out: out, Err: os.Stderr}
-	root := m.root()
+	root := newRoot(m)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestArgumentsAreCompleted(t *testing.T) {
 // Each verb of another program is none of ours, and is answered with one that is.
 func TestVerbsOfOthersAreAnsweredWithOurs(t *testing.T) {
 	ours := map[string]bool{}
-	for _, verb := range (&Main{}).root().Commands() {
+	for _, verb := range newRoot(&Main{}).Commands() {
 		ours[verb.Name()] = verb.IsAvailableCommand()
 	}
 	for other, verb := range elsewhere {

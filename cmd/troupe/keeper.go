@@ -8,7 +8,7 @@ import (
 )
 
 // keeperCommand is the role of a keeper. The daemon starts it; no person does.
-func (m *Main) keeperCommand() *cobra.Command {
+func keeperCommand(m *Main) *cobra.Command {
 	var dir string
 	var fd int
 	var noCgroup, alone bool

@@ -22,10 +22,10 @@ type logFlags struct {
 	since                       time.Time
 }
 
-func (m *Main) logsCommand() *cobra.Command {
+func logsCommand(m *Main) *cobra.Command {
 	f := &logFlags{}
 	cmd := &cobra.Command{
-		Use: "logs [flags] JOB", Short: "Show what a job has printed", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
+		Use: "logs [flags] JOB", Short: "Show what a job has printed", Args: oneJob, ValidArgsFunction: jobIDs(m, true, 1),
 		Long: `Show what a job has printed: all of it, or the lines that the flags name. Where the
 streams are apart, stderr goes to stderr, in the order in which both came. On a terminal, what would act on it is
 left out; elsewhere every byte passes as it is.`,
@@ -43,11 +43,11 @@ left out; elsewhere every byte passes as it is.`,
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
 	byPidFile(cmd)
 	check := func(a *daemonCommand) error { return f.check(a.cmd.Flags().Changed, a.json) }
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
 		if !f.follow {
-			return a.logs(f)
+			return printLogs(a, f)
 		}
-		return a.untilReaderGone(func() error { return a.logs(f) })
+		return a.untilReaderGone(func() error { return printLogs(a, f) })
 	})
 }
 
@@ -108,7 +108,7 @@ func (f *logFlags) moment(now time.Time) error {
 	return e
 }
 
-func (a *daemonCommand) logs(f *logFlags) error {
+func printLogs(a *daemonCommand, f *logFlags) error {
 	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (a *daemonCommand) logs(f *logFlags) error {
 		}
 		return a.object(page)
 	}
-	s := a.main.newScreen()
+	s := newScreen(a.main)
 	var reels []*logPrinter
 	for _, stream := range streams {
 		r := &logPrinter{daemonCommand: a, job: uid(job), stream: stream, flags: f, to: &s.out}
@@ -149,7 +149,7 @@ func (a *daemonCommand) logs(f *logFlags) error {
 		}
 	}
 	if f.follow && (err == nil || errors.Is(err, daemonLeft)) {
-		return a.followed(uid(job), err)
+		return followedEnd(a, uid(job), err)
 	}
 	return err
 }
@@ -158,14 +158,14 @@ func (a *daemonCommand) logs(f *logFlags) error {
 // takes longer lives, and has closed its output itself.
 const lostPatience = time.Second
 
-// followed is how following a job ends, whose output has ended or broken off: of one
+// followedEnd is how following a job ends, whose output has ended or broken off: of one
 // that is lost nobody knows what else it has printed, and it ends so.
-func (a *daemonCommand) followed(id messages.JobID, err error) error {
+func followedEnd(a *daemonCommand, id messages.JobID, err error) error {
 	end, problem := a.Await(a.ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
 	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].Outcome != messages.Lost {
 		return err
 	}
-	return a.exitAs(end.Jobs[0])
+	return exitAs(a, end.Jobs[0])
 }
 
 // showBoth shows two streams in the order in which they came.

@@ -25,14 +25,14 @@ type Main struct {
 
 func main() {
 	m := &Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
-	m.keepOwnBits()
-	os.Exit(m.Run(os.Args[1:]))
+	keepOwnBits(m)
+	os.Exit(dispatch(m, os.Args[1:]))
 }
 
 // keepOwnBits has what this process makes be its user's, whatever umask it was given:
 // without the bits of their owner directories and files could not be used by who made
 // them. Commands have the umask as it was.
-func (m *Main) keepOwnBits() {
+func keepOwnBits(m *Main) {
 	const own = 0o700
 	was := unix.Umask(0o077)
 	if was&own != 0 {
@@ -41,15 +41,15 @@ func (m *Main) keepOwnBits() {
 	unix.Umask(was &^ own)
 }
 
-// Run does what the arguments say and returns the exit status.
-func (m *Main) Run(args []string) int {
-	root := m.root()
+// dispatch does what the arguments say and returns the exit status.
+func dispatch(m *Main, args []string) int {
+	root := newRoot(m)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	if err == nil {
 		err = m.helped
 	}
-	return m.finish(err, m.asJSON(cmd, args))
+	return finish(m, err, errorsAsJSON(m, cmd, args))
 }
 
 // getenv is the caller's value of a variable.
@@ -62,8 +62,8 @@ func (m *Main) getenv(name string) (string, bool) {
 	return "", false
 }
 
-// root is the command line with its verbs.
-func (m *Main) root() *cobra.Command {
+// newRoot is the command line with its verbs.
+func newRoot(m *Main) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "troupe VERB [flags] [ARG...]",
@@ -76,9 +76,9 @@ started when told to, and reports how it ended exactly once.`,
 		Args: noSuchVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return m.printVersion()
+				return printVersion(m)
 			}
-			return m.help(cmd)
+			return printHelp(m, cmd)
 		},
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
@@ -92,8 +92,8 @@ started when told to, and reports how it ended exactly once.`,
 		m.misread = true
 		return flagError(cmd, err)
 	})
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.helped = m.help(cmd) })
-	root.SetHelpCommand(m.helpCommand(root))
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.helped = printHelp(m, cmd) })
+	root.SetHelpCommand(helpCommand(m, root))
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
 			plainUsages(root)
@@ -104,13 +104,13 @@ started when told to, and reports how it ended exactly once.`,
 	root.Flags().SortFlags = false
 	root.SuggestionsMinimumDistance = 2 // SuggestionsFor has no default of its own
 	verbs := []*cobra.Command{
-		m.runCommand(), m.psCommand(), m.showCommand(), m.screenCommand(), m.stopCommand(), m.killCommand(), m.signalCommand(), m.promoteCommand(),
-		m.deadlineCommand(), m.waitCommand(), m.logsCommand(), m.attachCommand(), m.writeCommand(), m.sessionsCommand(), m.closeCommand(), m.scopesCommand(),
-		m.handoverCommand(), m.rmCommand(), m.statsCommand(), m.eventsCommand(), m.serveCommand(), m.shutdownCommand(), m.mcpCommand(), m.keeperCommand(), m.guardCommand(),
-		m.completionCommand(), m.doctorCommand(), m.versionCommand(),
+		runCommand(m), psCommand(m), showCommand(m), screenCommand(m), stopCommand(m), killCommand(m), signalCommand(m), promoteCommand(m),
+		deadlineCommand(m), waitCommand(m), logsCommand(m), attachCommand(m), writeCommand(m), sessionsCommand(m), closeCommand(m), scopesCommand(m),
+		handoverCommand(m), rmCommand(m), statsCommand(m), eventsCommand(m), serveCommand(m), shutdownCommand(m), mcpCommand(m), keeperCommand(m), guardCommand(m),
+		completionCommand(m), doctorCommand(m), versionCommand(m),
 	}
 	for _, verb := range verbs {
-		m.completeFlags(verb)
+		completeFlags(m, verb)
 	}
 	root.AddCommand(verbs...)
 	return root

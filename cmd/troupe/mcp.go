@@ -50,11 +50,11 @@ const mcpExamples = `  claude mcp add troupe -- troupe mcp      in Claude Code
   troupe mcp --http 127.0.0.1:7430         for many clients, with the token
   troupe mcp --no-daemon                   jobs end with this process`
 
-func (m *Main) mcpCommand() *cobra.Command {
+func mcpCommand(m *Main) *cobra.Command {
 	f := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use: "mcp [flags]", Short: "Serve agents (MCP)", Long: mcpLong, Example: mcpExamples, Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return m.mcp(f) },
+		RunE: func(*cobra.Command, []string) error { return serveMCP(m, f) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
@@ -66,8 +66,8 @@ func (m *Main) mcpCommand() *cobra.Command {
 	return cmd
 }
 
-// mcp serves until its client leaves, or a signal ends it.
-func (m *Main) mcp(f *mcpFlags) error {
+// serveMCP serves until its client leaves, or a signal ends it.
+func serveMCP(m *Main, f *mcpFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (m *Main) mcp(f *mcpFlags) error {
 		case <-ctx.Done():
 		}
 	}()
-	at, err := m.settings()
+	at, err := readSettings(m)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (m *Main) mcp(f *mcpFlags) error {
 	if err != nil {
 		return &messages.Error{Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "start it in one that exists"}
 	}
-	dialect, err := m.mcpDialect(f, at, dir, slogger(m.newLog(at)))
+	dialect, err := newDialect(m, f, at, dir, slogger(newLog(m, at)))
 	if err != nil {
 		return err
 	}
@@ -98,20 +98,20 @@ func (m *Main) mcp(f *mcpFlags) error {
 		debug.SetGCPercent(mcpGCPercent)
 		debug.SetMemoryLimit(mcpMemoryLimit)
 	}
-	host, done, err := m.mcpHost(at, f)
+	host, done, err := openHost(m, at, f)
 	if err != nil {
 		return err
 	}
 	defer done()
 	server := mcp.New(mcp.Options{
 		Dialect: dialect,
-		Host:    host, Version: m.describe().Version, Scope: m.mcpScope(), Beside: f.tools, Keep: f.keep, Many: f.http != "", Log: slogger(m.newLog(at)),
+		Host:    host, Version: m.describe().Version, Scope: mcpScope(m), Beside: f.tools, Keep: f.keep, Many: f.http != "", Log: slogger(newLog(m, at)),
 		Quota:  messages.ScopeQuota{Jobs: int(at.MCP.Jobs), Sessions: int(at.MCP.Sessions)},
 		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.umask(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
 	})
 	defer server.Close()
 	if f.http != "" {
-		return m.mcpHTTP(ctx, at, f, server)
+		return serveMCPOverHTTP(ctx, m, at, f, server)
 	}
 	err = server.Serve(ctx, m.In, m.Out)
 	if ctx.Err() != nil {
@@ -137,18 +137,18 @@ func (f *mcpFlags) check() error {
 
 // mcpScope is the scope below which each client has its own: that of the job in which
 // we run, or mcp.
-func (m *Main) mcpScope() messages.ScopePath {
+func mcpScope(m *Main) messages.ScopePath {
 	if outer, ok := m.getenv(shelltext.ScopeVar); ok && messages.ScopePath(outer).Check() == nil {
 		return messages.ScopePath(outer)
 	}
 	return "mcp"
 }
 
-// mcpHost is where jobs run, and what ends it.
-func (m *Main) mcpHost(at *settings, f *mcpFlags) (mcp.Host, func(), error) {
+// openHost is where jobs run, and what ends it.
+func openHost(m *Main, at *settings, f *mcpFlags) (mcp.Host, func(), error) {
 	if !f.noDaemon {
-		s := m.newScreen()
-		h := &mcpHost{find: func() (*client.Client, error) { return m.find(true, s) }, kept: func() bool {
+		s := newScreen(m)
+		h := &mcpHost{find: func() (*client.Client, error) { return findDaemon(m, true, s) }, kept: func() bool {
 			sight, err := keeper.Inspect(filepath.Join(at.State, keeperName))
 			return err == nil && sight.Live
 		}}
@@ -190,8 +190,8 @@ const (
 	mcpDoors     = 4 * web.DefaultMaxSessions // connections: of each session a stream and a few calls
 )
 
-// mcpHTTP serves many clients until ctx ends.
-func (m *Main) mcpHTTP(ctx context.Context, at *settings, f *mcpFlags, server *mcp.Server) error {
+// serveMCPOverHTTP serves many clients until ctx ends.
+func serveMCPOverHTTP(ctx context.Context, m *Main, at *settings, f *mcpFlags, server *mcp.Server) error {
 	if err := at.ownState(); err != nil {
 		return err
 	}
@@ -205,11 +205,11 @@ func (m *Main) mcpHTTP(ctx context.Context, at *settings, f *mcpFlags, server *m
 	if err != nil {
 		return err
 	}
-	handler, endpoint := server.Handler(web.Options{Log: slogger(m.newLog(at))})
+	handler, endpoint := server.Handler(web.Options{Log: slogger(newLog(m, at))})
 	defer endpoint.Close()
 	mux := stdhttp.NewServeMux()
 	mux.Handle(mcpPath, handler)
-	m.newScreen().notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
+	newScreen(m).notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
 	return serveUntil(ctx, http.LimitListener(l, mcpDoors), http.RequireToken(token, mux))
 }
 

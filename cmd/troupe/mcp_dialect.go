@@ -53,9 +53,9 @@ func sessionsDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", unix.Geteuid()), "sessions")
 }
 
-// mcpDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
+// newDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
 // nothing, so that settings that cannot be are told before anything is there.
-func (m *Main) mcpDialect(f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
+func newDialect(m *Main, f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
 	check := &settingsChecker{file: at.file, text: at.text, env: m.Env}
 	check.mcp(at.MCP)
 	switch f.dialect {

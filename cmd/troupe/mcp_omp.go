@@ -53,11 +53,11 @@ type rule struct {
 
 // omp is the dialect of oh-my-pi: the tools bash and job.
 func (s *dialectFactory) omp() (*mcp.Dialect, error) {
-	settings, err := s.at.OMP.dialect(s)
+	settings, err := ompDialect(&s.at.OMP, s)
 	if err != nil {
 		return nil, err
 	}
-	routers := s.at.OMP.routers()
+	routers := ompRouters(&s.at.OMP)
 	jobs := omp.MaxJobs(int(s.at.OMP.Jobs))
 	tools := append([]string{"bash", "job"}, s.beside...)
 	return &mcp.Dialect{
@@ -105,8 +105,8 @@ func (s *dialectFactory) keep(o *omp.Options) *artifact.Dir {
 	return dir
 }
 
-// dialect are the settings of a session.
-func (c *ompSettings) dialect(s *dialectFactory) (omp.Settings, error) {
+// ompDialect are the settings of a session.
+func ompDialect(c *ompSettings, s *dialectFactory) (omp.Settings, error) {
 	o := omp.DefaultSettings()
 	o.AsyncEnabled, o.AutoBackground = c.Async == nil || *c.Async, c.AutoBackground
 	if c.AutoBackgroundAfter.Duration > 0 {
@@ -137,8 +137,8 @@ func (c *ompSettings) dialect(s *dialectFactory) (omp.Settings, error) {
 	return o, nil
 }
 
-// routers are those of the URLs that have roots in the configuration.
-func (c *ompSettings) routers() []urls.Router {
+// ompRouters are those of the URLs that have roots in the configuration.
+func ompRouters(c *ompSettings) []urls.Router {
 	var routers []urls.Router
 	if len(c.Skills) > 0 {
 		routers = append(routers, urls.Skills{Files: disk.Files{}, Known: skillsIn(c.Skills)})

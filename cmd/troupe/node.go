@@ -134,13 +134,13 @@ const (
 // openKeepers finds the keeper of the state directory, or starts one, and those of the
 // detached jobs.
 func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
-	o, err := d.main.fleet(d.settings)
+	o, err := fleetOptions(d.main, d.settings)
 	if err != nil {
 		return nil, err
 	}
 	o.Fault = func(fault error) { d.log.Error().Err(fault).Msg("the keeper") }
 	o.Main = keeper.ClientOptions{
-		Dir: filepath.Join(d.settings.State, keeperName), Build: o.Build, Program: o.Program, Storage: d.settings.Storage.limits(), Fault: o.Fault,
+		Dir: filepath.Join(d.settings.State, keeperName), Build: o.Build, Program: o.Program, Storage: storageLimits(d.settings.Storage), Fault: o.Fault,
 	}
 	keeper.Sweep(o.Root, journalAge)
 	return keeper.OpenFleet(ctx, o)
@@ -171,8 +171,8 @@ func (d *daemon) journalHealth() error {
 	return d.journal.Health()
 }
 
-// limits are what the writer of the logs enforces, be it a keeper or this process.
-func (s storageSettings) limits() spill.Limits {
+// storageLimits are what the writer of the logs enforces, be it a keeper or this process.
+func storageLimits(s storageSettings) spill.Limits {
 	return spill.Limits{Memory: int64(s.Memory), Finished: int(s.Finished), Sealed: int64(s.Sealed), Stored: int64(s.Stored)}
 }
 
@@ -184,7 +184,7 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 		return nil, err
 	}
 	o.OwnProcess = true
-	o.Storage = s.Storage.limits()
+	o.Storage = storageLimits(s.Storage)
 	d.log.Warn().Msg("there are no keepers here: the jobs end with the daemon")
 	return troupe.Open(ctx, o)
 }
@@ -273,7 +273,7 @@ func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 
 // newLog is what the daemon says on stderr: sentences on a terminal, an object a
 // line elsewhere.
-func (m *Main) newLog(s *settings) zerolog.Logger {
+func newLog(m *Main, s *settings) zerolog.Logger {
 	var to zerolog.LevelWriter
 	if isTerminal(m.Err) {
 		to = zerolog.MultiLevelWriter(zerolog.ConsoleWriter{Out: m.Err, TimeFormat: "15:04:05.000"})

@@ -36,11 +36,11 @@ const (
 )
 
 // defaultSocket is where the daemon of this user listens.
-func (m *Main) defaultSocket() string {
-	if dir, ok := m.absolute("XDG_RUNTIME_DIR"); ok {
+func defaultSocket(m *Main) string {
+	if dir, ok := absolutePath(m, "XDG_RUNTIME_DIR"); ok {
 		return filepath.Join(dir, "troupe", socketName)
 	}
-	tmp, ok := m.absolute("TMPDIR")
+	tmp, ok := absolutePath(m, "TMPDIR")
 	if !ok {
 		tmp = "/tmp"
 	}
@@ -48,20 +48,20 @@ func (m *Main) defaultSocket() string {
 }
 
 // defaultState is where the daemon of this user keeps what must outlive it.
-func (m *Main) defaultState() (string, error) { return m.home("XDG_STATE_HOME", ".local/state") }
+func defaultState(m *Main) (string, error) { return homeDirectory(m, "XDG_STATE_HOME", ".local/state") }
 
 // defaultConfig is the file that is read when none is named.
-func (m *Main) defaultConfig() (string, error) {
-	dir, err := m.home("XDG_CONFIG_HOME", ".config")
+func defaultConfig(m *Main) (string, error) {
+	dir, err := homeDirectory(m, "XDG_CONFIG_HOME", ".config")
 	return filepath.Join(dir, "config.toml"), err
 }
 
-// home is the directory of troupe below that of a variable, or of the user.
-func (m *Main) home(name, otherwise string) (string, error) {
-	if dir, ok := m.absolute(name); ok {
+// homeDirectory is the directory of troupe below that of a variable, or of the user.
+func homeDirectory(m *Main, name, otherwise string) (string, error) {
+	if dir, ok := absolutePath(m, name); ok {
 		return filepath.Join(dir, "troupe"), nil
 	}
-	dir, ok := m.absolute("HOME")
+	dir, ok := absolutePath(m, "HOME")
 	if !ok {
 		e := messages.Invalid("home", "neither HOME nor "+name+" names a directory")
 		e.Hint = "set one of them to an absolute path"
@@ -70,9 +70,9 @@ func (m *Main) home(name, otherwise string) (string, error) {
 	return filepath.Join(dir, otherwise, "troupe"), nil
 }
 
-// absolute is a variable that names a path; a relative one is none, as the XDG
+// absolutePath is a variable that names a path; a relative one is none, as the XDG
 // rules have it.
-func (m *Main) absolute(name string) (string, bool) {
+func absolutePath(m *Main, name string) (string, bool) {
 	path, _ := m.getenv(name)
 	return path, filepath.IsAbs(path)
 }

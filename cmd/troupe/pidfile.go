@@ -50,7 +50,7 @@ func pidFileOf(cmd *cobra.Command) string {
 
 // askDetached does a verb with the job of a pid file: by the daemon, if that has it,
 // else by its own keeper.
-func (m *Main) askDetached(a *daemonCommand, file string, check, do func(*daemonCommand) error) error {
+func askDetached(m *Main, a *daemonCommand, file string, check, do func(*daemonCommand) error) error {
 	cmd := a.cmd
 	alone := withoutDaemon(cmd)
 	p, err := keeper.ReadPIDFile(file)
@@ -68,7 +68,7 @@ func (m *Main) askDetached(a *daemonCommand, file string, check, do func(*daemon
 		return do(&daemonCommand{main: m, cmd: cmd, ctx: ctx, Client: c, args: a.args, json: a.json})
 	}
 	for {
-		if c := m.holder(cmd.Context(), p); c != nil {
+		if c := daemonWithJob(cmd.Context(), m, p); c != nil {
 			defer c.Close()
 			return connected(ask(cmd.Context(), c))
 		}
@@ -79,15 +79,15 @@ func (m *Main) askDetached(a *daemonCommand, file string, check, do func(*daemon
 			alone = nil
 			continue // a daemon may have come
 		}
-		if err := m.asGuest(cmd.Context(), p, urgent(cmd), ask); !errors.Is(err, replaced) {
+		if err := asGuest(cmd.Context(), m, p, urgent(cmd), ask); !errors.Is(err, replaced) {
 			return err
 		}
 	}
 }
 
-// holder is the daemon, if it runs and has the job; else nil.
-func (m *Main) holder(ctx context.Context, p keeper.PIDFile) *client.Client {
-	at, err := m.settings()
+// daemonWithJob is the daemon, if it runs and has the job; else nil.
+func daemonWithJob(ctx context.Context, m *Main, p keeper.PIDFile) *client.Client {
+	at, err := readSettings(m)
 	if err != nil {
 		return nil
 	}
@@ -136,8 +136,8 @@ const guestPatience = 30 * time.Second
 
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
-func (m *Main) asGuest(ctx context.Context, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
-	o, err := m.fleet(&settings{})
+func asGuest(ctx context.Context, m *Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
+	o, err := fleetOptions(m, &settings{})
 	if err != nil {
 		return err
 	}
@@ -149,14 +149,14 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PIDFile, urgent bool, ask f
 			lost(fault)
 		}
 	}
-	if err = m.inFleet(ctx, p, o, ask); err != nil && errors.Is(context.Cause(ctx), replaced) {
+	if err = inFleet(ctx, m, p, o, ask); err != nil && errors.Is(context.Cause(ctx), replaced) {
 		return replaced
 	}
 	return err
 }
 
 // inFleet asks a node of this process over the keeper of a job.
-func (m *Main) inFleet(ctx context.Context, p keeper.PIDFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
+func inFleet(ctx context.Context, m *Main, p keeper.PIDFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
 	patient, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
 	fleet, err := keeper.OpenFleet(patient, o)

@@ -40,7 +40,7 @@ type printerStream struct {
 	ours     bool // it is where we speak, too
 }
 
-func (m *Main) newScreen() *printer {
+func newScreen(m *Main) *printer {
 	s := &printer{last: time.Now()}
 	s.out = printerStream{screen: s, file: m.Out, terminal: isTerminal(m.Out)}
 	s.err = printerStream{screen: s, file: m.Err, terminal: isTerminal(m.Err)}

@@ -7,12 +7,12 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) promoteCommand() *cobra.Command {
+func promoteCommand(m *Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: jobIDs(m, false, 1),
 		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice. It stays then, also if it was in the background before,\nwhen the agent leaves in whose scope it is.",
 	}
-	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		job, err := a.Promote(a.ctx, messages.PromoteCommand{Job: messages.JobID(a.args[0]), Keep: true})
 		if err == nil && a.json {
 			return a.object(wire.Job{Job: job})

@@ -19,7 +19,7 @@ type psFlags struct {
 	scope, state string
 }
 
-func (m *Main) psCommand() *cobra.Command {
+func psCommand(m *Main) *cobra.Command {
 	f := &psFlags{}
 	cmd := &cobra.Command{
 		Use: "ps [flags]", Short: "List the jobs of the daemon", Args: noArgs,
@@ -33,7 +33,7 @@ terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 	set.BoolVarP(&f.quiet, "quiet", "q", false, "only the ids")
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.state, "state", "", "only `STATE`: queued, starting, running, stopping, draining or finished")
-	return m.daemonCommand(cmd, f.check, func(a *daemonCommand) error { return a.ps(f) })
+	return newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error { return listJobs(a, f) })
 }
 
 func (f *psFlags) check(a *daemonCommand) error {
@@ -46,7 +46,7 @@ func (f *psFlags) check(a *daemonCommand) error {
 // states are those that a job goes through.
 var states = []string{"queued", "starting", "running", "stopping", "draining", "finished"}
 
-func (a *daemonCommand) ps(f *psFlags) error {
+func listJobs(a *daemonCommand, f *psFlags) error {
 	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all}
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
@@ -65,7 +65,7 @@ func (a *daemonCommand) ps(f *psFlags) error {
 		}
 		return nil
 	}
-	return a.main.print(jobTable(list.Jobs, time.Now()))
+	return printTable(a.main, jobTable(list.Jobs, time.Now()))
 }
 
 // jobTable shows jobs. Columns in which all of them are the same by default are

@@ -7,11 +7,11 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) rmCommand() *cobra.Command {
+func rmCommand(m *Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
+		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: jobIDs(m, true, 0),
 	}
-	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		ids := make([]messages.JobID, len(a.args))
 		for i, id := range a.args {
 			ids[i] = messages.JobID(id)

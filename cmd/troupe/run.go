@@ -59,14 +59,14 @@ const runStatuses = `Exit status:
   130   Ctrl-C ended it (128+SIGINT)      125   troupe failed
   126   it cannot be executed             127   it was not found`
 
-func (m *Main) runCommand() *cobra.Command {
+func runCommand(m *Main) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use: runUse, Short: "Run a command to its end", Long: runLong, Example: runExamples,
 		Annotations: map[string]string{helpEnd: runStatuses},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.run(f, args, cmd.ArgsLenAtDash() == 0)
+			return execute(m, f, args, cmd.ArgsLenAtDash() == 0)
 		},
 	}
 	f.cmd = cmd
@@ -76,7 +76,7 @@ func (m *Main) runCommand() *cobra.Command {
 	}
 	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		other := func(s messages.SessionInfo) bool { return s.Session != messages.DefaultSession }
-		return m.sessionNames(&f.scope, other)(cmd, nil, typed)
+		return sessionNames(m, &f.scope, other)(cmd, nil, typed)
 	})
 	return cmd
 }

@@ -25,7 +25,7 @@ func (g *foreground) findHost() error {
 	}
 	needed := f.background || f.session != "" || (f.promoteAfter.set || len(f.onFinish) > 0) && !f.noDaemon
 	if !f.noDaemon {
-		c, err := g.main.find(needed, g.screen)
+		c, err := findDaemon(g.main, needed, g.screen)
 		if err != nil {
 			return err
 		}
@@ -69,10 +69,10 @@ func (g *foreground) look() error {
 	return g.givenUp("the command was not started")
 }
 
-// find connects to the daemon, starts it if it is needed, and is nil where there
+// findDaemon connects to the daemon, starts it if it is needed, and is nil where there
 // is none and none is needed.
-func (m *Main) find(needed bool, s *printer) (*client.Client, error) {
-	at, err := m.settings()
+func findDaemon(m *Main, needed bool, s *printer) (*client.Client, error) {
+	at, err := readSettings(m)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (m *Main) find(needed bool, s *printer) (*client.Client, error) {
 	case !needed:
 		return nil, nil
 	}
-	return m.start(at, s)
+	return startDaemon(m, at, s)
 }
 
 // forDaemon makes a request that means the same in another process as in ours.

@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// fleet is what the keepers of this state directory are found and started by.
-func (m *Main) fleet(at *settings) (keeper.FleetOptions, error) {
+// fleetOptions is what the keepers of this state directory are found and started by.
+func fleetOptions(m *Main, at *settings) (keeper.FleetOptions, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return keeper.FleetOptions{}, fmt.Errorf("the keeper's program cannot be found: %w", err)
@@ -51,7 +51,7 @@ func (g *foreground) findDetached() error {
 		return err
 	}
 	if !g.flags.noDaemon {
-		c, err := g.main.find(false, g.screen)
+		c, err := findDaemon(g.main, false, g.screen)
 		if err != nil {
 			return err
 		}
@@ -60,14 +60,14 @@ func (g *foreground) findDetached() error {
 			return nil
 		}
 	}
-	at, err := g.main.settings()
+	at, err := readSettings(g.main)
 	if err != nil {
 		return err
 	}
 	if err := at.ownState(); err != nil {
 		return err
 	}
-	o, err := g.main.fleet(at)
+	o, err := fleetOptions(g.main, at)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (g *foreground) tellDetached(job messages.Job) {
 }
 
 // noDaemonHint says with the refusal that there is no daemon how detached jobs are found.
-func (m *Main) noDaemonHint(e *messages.Error, at *settings) error {
+func noDaemonHint(m *Main, e *messages.Error, at *settings) error {
 	if root := filepath.Join(at.State, detachedName); len(keeper.ListDetached(root)) > 0 {
 		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
 	}

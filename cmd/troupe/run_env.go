@@ -13,23 +13,23 @@ import (
 // environment and arguments together.
 const maxEnvFile = 2 << 20
 
-// variables takes the environment from the files, then from the flags. A name
+// addVariables takes the environment from the files, then from the flags. A name
 // alone takes the caller's value, and is left alone if there is none.
-func (m *Main) variables(r *messages.RunCommand, f *runFlags) error {
+func addVariables(m *Main, r *messages.RunCommand, f *runFlags) error {
 	for _, name := range f.envFile {
-		if err := m.envFile(r, name); err != nil {
+		if err := readEnvFile(m, r, name); err != nil {
 			return err
 		}
 	}
 	for _, kv := range f.env {
-		if err := m.variable(r, kv); err != nil {
+		if err := addVariable(m, r, kv); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *Main) variable(r *messages.RunCommand, kv string) error {
+func addVariable(m *Main, r *messages.RunCommand, kv string) error {
 	name, _, given := strings.Cut(kv, "=")
 	if !messages.ValidEnvName(name) {
 		return &messages.Error{
@@ -45,9 +45,9 @@ func (m *Main) variable(r *messages.RunCommand, kv string) error {
 	return nil
 }
 
-// envFile takes one variable a line, as it stands: there are no quotes and no
+// readEnvFile takes one variable a line, as it stands: there are no quotes and no
 // expansion. Empty lines and those that begin with # are left out.
-func (m *Main) envFile(r *messages.RunCommand, name string) error {
+func readEnvFile(m *Main, r *messages.RunCommand, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return unreadable("env_file", "the environment file", err)
@@ -65,7 +65,7 @@ func (m *Main) envFile(r *messages.RunCommand, name string) error {
 		if t := strings.TrimSpace(line); t == "" || t[0] == '#' {
 			continue
 		}
-		if err := m.variable(r, line); err != nil {
+		if err := addVariable(m, r, line); err != nil {
 			e := coded(err)
 			return &messages.Error{Code: e.Code, Reason: e.Reason, Message: fmt.Sprintf("%s, line %d: %s", name, n+1, e.Message), Hint: e.Hint}
 		}

@@ -40,7 +40,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &foreground{
-					screen:  (&Main{Out: told, Err: told}).newScreen(),
+					screen:  newScreen(&Main{Out: told, Err: told}),
 					signals: &signals{heard: make(chan os.Signal, signalBacklog)},
 				}
 				over := make(chan struct{})

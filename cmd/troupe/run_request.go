@@ -12,21 +12,21 @@ import (
 	"troupe/messages"
 )
 
-// request makes the request of the flags and arguments. Nothing is started for
+// newRequest makes the request of the flags and arguments. Nothing is started for
 // one that makes no sense. argv says that the arguments are no shell text, were
 // there only one.
-func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunCommand, error) {
+func newRequest(m *Main, f *runFlags, args []string, argv bool) (messages.RunCommand, error) {
 	r := messages.RunCommand{
 		Key: f.key, Scope: messages.ScopePath(f.scope), Name: f.name, Description: f.description, Shell: f.shell,
-		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: m.stdin(f), Streams: m.streams(f),
+		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: stdinMode(m, f), Streams: streamMode(m, f),
 		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit.value), OnFinish: f.onFinish, Quota: f.maxOutput.Quota,
 	}
 	if err := f.check(); err != nil {
 		return r, err
 	}
 	if f.pty {
-		r.Terminal, r.Stdin, r.Streams = m.terminalSize(), messages.StdinNull, messages.MergedStreams
-		if m.types(f) {
+		r.Terminal, r.Stdin, r.Streams = terminalSize(m), messages.StdinNull, messages.MergedStreams
+		if forwardsKeys(m, f) {
 			r.Stdin = "" // what is typed there
 		}
 		r.Shown = !f.json && !f.noStdin && isTerminal(m.Out) && isTerminal(m.In)
@@ -42,9 +42,9 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 		r.Scope = messages.ScopePath(outer)
 	}
 	for _, fill := range []func(*messages.RunCommand) error{
-		func(r *messages.RunCommand) error { return m.command(r, f, args, argv) },
+		func(r *messages.RunCommand) error { return setCommand(m, r, f, args, argv) },
 		func(r *messages.RunCommand) error { return workDir(r, f.cwd) },
-		func(r *messages.RunCommand) error { return m.variables(r, f) },
+		func(r *messages.RunCommand) error { return addVariables(m, r, f) },
 		func(r *messages.RunCommand) error { return logFile(r, f) },
 	} {
 		if err := fill(&r); err != nil {
@@ -61,14 +61,14 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	return r, err
 }
 
-// command takes what is to be run from the arguments or a file.
-func (m *Main) command(r *messages.RunCommand, f *runFlags, args []string, argv bool) error {
+// setCommand takes what is to be run from the arguments or a file.
+func setCommand(m *Main, r *messages.RunCommand, f *runFlags, args []string, argv bool) error {
 	var err error
 	switch {
 	case f.file != "" && len(args) > 0:
 		return messages.Invalid("command", fmt.Sprintf("the shell text comes from -f, and %q is too much; give one of them", args[0]))
 	case f.file != "":
-		r.Text, err = m.text(f.file)
+		r.Text, err = commandText(m, f.file)
 	case len(args) == 0:
 		e := messages.Invalid("empty_command", "there is no command")
 		e.Hint = "troupe run 'SHELL TEXT', troupe run PROG ARG..., or troupe run -f FILE"
@@ -81,8 +81,8 @@ func (m *Main) command(r *messages.RunCommand, f *runFlags, args []string, argv 
 	return err
 }
 
-// text reads a shell text, and no more than is allowed.
-func (m *Main) text(file string) (string, error) {
+// commandText reads a shell text, and no more than is allowed.
+func commandText(m *Main, file string) (string, error) {
 	from := m.In
 	if file != "-" {
 		var err error

@@ -34,7 +34,7 @@ func (g *foreground) forSession(c *client.Client) error {
 		}
 	}
 	if !open && plan.Shell == "" {
-		if plan.Shell, err = g.main.liveShell(); err != nil {
+		if plan.Shell, err = liveShell(g.main); err != nil {
 			return err
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// stdin says what the command reads: what we do, but no terminal unless asked,
+// stdinMode says what the command reads: what we do, but no terminal unless asked,
 // since whoever sits there may be talking to the shell.
-func (m *Main) stdin(f *runFlags) messages.StdinMode {
+func stdinMode(m *Main, f *runFlags) messages.StdinMode {
 	switch {
 	case f.noStdin, f.file == "-":
 		return messages.StdinNull
@@ -20,9 +20,9 @@ func (m *Main) stdin(f *runFlags) messages.StdinMode {
 	return messages.StdinNull
 }
 
-// streams says whether stdout and stderr are kept apart. Where both go to the
+// streamMode says whether stdout and stderr are kept apart. Where both go to the
 // same place, or to none of ours, only one pipe keeps their order.
-func (m *Main) streams(f *runFlags) messages.StreamMode {
+func streamMode(m *Main, f *runFlags) messages.StreamMode {
 	switch {
 	case f.streams.value != "":
 		return messages.StreamMode(f.streams.value)

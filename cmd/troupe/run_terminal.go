@@ -24,7 +24,7 @@ import (
 
 // terminalSize is the size of our terminal, of whichever stream is one; without any the
 // usual one.
-func (m *Main) terminalSize() messages.Terminal {
+func terminalSize(m *Main) messages.Terminal {
 	size := messages.Terminal{Rows: pty.Rows, Cols: pty.Cols}
 	for _, f := range []*os.File{m.Out, m.In, m.Err} {
 		found := false
@@ -75,8 +75,8 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 	if !g.flags.json {
 		g.screen.follows(g.main)
 	}
-	if s.main.types(s.flags) { // also if what it prints goes elsewhere: a password is not shown here either
-		restore = g.main.rawKeyboard(g.screen)
+	if forwardsKeys(s.main, s.flags) { // also if what it prints goes elsewhere: a password is not shown here either
+		restore = rawKeyboard(g.main, g.screen)
 	}
 	left := false
 	return func() { go s.pass(sizes) }, func(cut bool) {
@@ -106,8 +106,8 @@ func (g *foreground) addReattachHint(e *ended) bool {
 	return true
 }
 
-// types reports whether what is read here is for the terminal of the command.
-func (m *Main) types(f *runFlags) bool {
+// forwardsKeys reports whether what is read here is for the terminal of the command.
+func forwardsKeys(m *Main, f *runFlags) bool {
 	return !f.noStdin && f.file != "-" && !(f.json && isTerminal(m.In))
 }
 
@@ -116,7 +116,7 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 		return
 	}
 	go s.follow(sizes)
-	if !s.main.types(s.flags) {
+	if !forwardsKeys(s.main, s.flags) {
 		return
 	}
 	left, err := s.copy()
@@ -166,7 +166,7 @@ func (s *terminalInput) copy() (left bool, err error) {
 func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	last := s.request.Terminal
 	for {
-		if now := s.main.terminalSize(); now != last {
+		if now := terminalSize(s.main); now != last {
 			last = now
 			_ = s.Resize(s.ctx, messages.ResizeTerminal{Job: s.job, Size: now}) // refused: it has ended
 		}
@@ -180,8 +180,8 @@ func (s *terminalInput) follow(sizes <-chan os.Signal) {
 
 // rawKeyboard is keyboard for a terminal that passes on all it can: what is typed, and
 // if it is only ours, what is shown. Others expect lines of it that are ended by LF.
-func (m *Main) rawKeyboard(s *printer) (restore func()) {
-	back, done := m.changes(m.In, s, func(modes *unix.Termios) {
+func rawKeyboard(m *Main, s *printer) (restore func()) {
+	back, done := changeTerminal(m, m.In, s, func(modes *unix.Termios) {
 		modes.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
 		if s.out.terminal {
 			modes.Oflag &^= unix.OPOST

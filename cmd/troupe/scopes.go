@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) scopesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(m.scopePaths), Args: func(cmd *cobra.Command, args []string) error {
+func scopesCommand(m *Main) *cobra.Command {
+	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(scopePaths(m)), Args: func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
@@ -25,7 +25,7 @@ func (m *Main) scopesCommand() *cobra.Command {
 		at = a.args[0]
 		return checkScope(a, "", at)
 	}
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
 		list, err := a.Scopes(a.ctx, messages.ScopePath(at))
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (m *Main) scopesCommand() *cobra.Command {
 		if a.json {
 			return a.object(object)
 		}
-		return m.print(t)
+		return printTable(m, t)
 	})
 }
 

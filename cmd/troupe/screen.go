@@ -10,15 +10,15 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) screenCommand() *cobra.Command {
+func screenCommand(m *Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
+		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: oneJob, ValidArgsFunction: jobIDs(m, true, 1),
 		Long: `Show what is to be seen on the terminal of a job: its text, without the blank lines at
 the end. --json has the size, the cursor, the title and the modes, too. Of a job that has
 ended it is what was seen last.`,
 		Example: "  troupe screen j7",
 	}
-	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		s, err := a.Screen(a.ctx, messages.JobID(a.args[0]))
 		switch {
 		case err != nil:

@@ -27,11 +27,11 @@ const serveExamples = `  troupe serve                              until troupe 
   troupe serve --http 127.0.0.1:7420        for programs with the token, too
   systemctl --user enable --now troupe      as a service (contrib/systemd)`
 
-func (m *Main) serveCommand() *cobra.Command {
+func serveCommand(m *Main) *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
 		Use: "serve [flags]", Short: "Run the daemon", Long: serveLong, Example: serveExamples, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return m.serve(f, cmd.Flags().Changed) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serveDaemon(m, f, cmd.Flags().Changed) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
@@ -44,8 +44,8 @@ func (m *Main) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs the daemon until it ends.
-func (m *Main) serve(f *serveFlags, given func(flag string) bool) error {
+// serveDaemon runs the daemon until it ends.
+func serveDaemon(m *Main, f *serveFlags, given func(flag string) bool) error {
 	heap.Tune(heap.Floor)
 	threads.Reserve()
 	d := &daemon{main: m, report: newReadiness(f.readyFD), signals: listen(), ended: make(chan struct{})}

@@ -11,12 +11,12 @@ import (
 )
 
 // sessionNames completes the names of sessions of a scope: those of which is true.
-func (m *Main) sessionNames(scope *string, of func(messages.SessionInfo) bool) cobra.CompletionFunc {
+func sessionNames(m *Main, scope *string, of func(messages.SessionInfo) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return m.completed(func(ctx context.Context, c *client.Client) (names []string) {
+		return completed(m, func(ctx context.Context, c *client.Client) (names []string) {
 			in := messages.ScopePath(cmp.Or(*scope, string(messages.MainScope)))
 			list, _ := c.Sessions(ctx, in)
 			for _, s := range list {

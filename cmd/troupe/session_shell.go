@@ -17,8 +17,8 @@ import (
 // liveShell is the shell of a session that is opened and names none: that of the
 // setting, which must be there; else $SHELL, if it is a bash or zsh that can live; else
 // bash, else sh. "" is the bash that the daemon finds.
-func (m *Main) liveShell() (string, error) {
-	s, err := m.settings()
+func liveShell(m *Main) (string, error) {
+	s, err := readSettings(m)
 	if err != nil {
 		return "", err
 	}

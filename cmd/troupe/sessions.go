@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) sessionsCommand() *cobra.Command {
+func sessionsCommand(m *Main) *cobra.Command {
 	var scope string
 	var recent bool
 	cmd := &cobra.Command{
@@ -21,7 +21,7 @@ that have ended, before the daemon began, too, the last one first.`,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
 	cmd.Flags().BoolVar(&recent, "recent", false, "those that have ended, at most 100")
-	return m.daemonCommand(cmd, scoped(&scope), func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, scoped(&scope), func(a *daemonCommand) error {
 		list, err := a.ListSessions(a.ctx, messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
 		switch {
 		case err != nil:
@@ -29,9 +29,9 @@ that have ended, before the daemon began, too, the last one first.`,
 		case a.json:
 			return a.object(wire.NewSessionList(list))
 		case recent:
-			return m.print(endTable(list.Recent, time.Now()))
+			return printTable(m, endTable(list.Recent, time.Now()))
 		}
-		return m.print(sessionTable(list.Sessions, time.Now()))
+		return printTable(m, sessionTable(list.Sessions, time.Now()))
 	})
 }
 

@@ -12,13 +12,13 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) showCommand() *cobra.Command {
+func showCommand(m *Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
+		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: oneJob, ValidArgsFunction: jobIDs(m, true, 1),
 		Long: "Show the record of a job, named by its id, its ULID or the name that it was given.",
 	}
 	byPidFile(cmd)
-	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 		switch {
 		case err != nil:

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) shutdownCommand() *cobra.Command {
+func shutdownCommand(m *Main) *cobra.Command {
 	var stopJobs bool
 	grace := durationFlag{name: "grace", zero: true}
 	cmd := &cobra.Command{
@@ -17,7 +17,7 @@ with it, and it goes on as long as there are any.`,
 	}
 	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "end all jobs first")
 	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
-	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		f := stopFlags{grace: grace}
 		about, err := a.Version(a.ctx)
 		if err != nil {

@@ -7,10 +7,10 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) signalCommand() *cobra.Command {
+func signalCommand(m *Main) *cobra.Command {
 	var tree bool
 	cmd := &cobra.Command{
-		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(m.jobIDs(false, 1), signalWords),
+		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(jobIDs(m, false, 1), signalWords),
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SIGNAL") },
 		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
 	}
@@ -21,7 +21,7 @@ func (m *Main) signalCommand() *cobra.Command {
 		}
 		return nil
 	}
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
-		return a.done(a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
+	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
+		return acknowledge(a, a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
 	})
 }

@@ -26,7 +26,7 @@ func writeError(err error) error {
 // left. Only a write is told of that, and a verb that follows something may have
 // nothing to write for days: so its stdout is looked at, as tail -f does. A file or a
 // terminal has no such reader. done is to be called at the end.
-func (m *Main) withStdoutReader(ctx context.Context) (_ context.Context, done func()) {
+func withStdoutReader(ctx context.Context, m *Main) (_ context.Context, done func()) {
 	ctx, leave := context.WithCancelCause(ctx)
 	end := func() { leave(context.Canceled) }
 	info, err := m.Out.Stat()
@@ -68,7 +68,7 @@ func waitReaderGone(out, over *os.File) (left bool) {
 
 // untilReaderGone runs a verb that may have nothing to write for long: it ends with its reader.
 func (a *daemonCommand) untilReaderGone(do func() error) error {
-	ctx, done := a.main.withStdoutReader(a.ctx)
+	ctx, done := withStdoutReader(a.ctx, a.main)
 	defer done()
 	a.ctx = ctx
 	err := do()

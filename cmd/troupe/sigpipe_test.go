@@ -55,7 +55,7 @@ func TestReadersThatLeave(t *testing.T) {
 		require.NoError(t, over.Close())
 
 		m := &Main{Out: out}
-		ctx, done := m.withStdoutReader(t.Context())
+		ctx, done := withStdoutReader(t.Context(), m)
 		_, err = out.WriteString("it is not read")
 		require.NoError(t, err)
 		require.NoError(t, ctx.Err(), name)

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (m *Main) statsCommand() *cobra.Command {
+func statsCommand(m *Main) *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: noArgs}
-	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		s, err := a.Stats(a.ctx)
 		switch {
 		case err != nil:
@@ -29,6 +29,6 @@ func (m *Main) statsCommand() *cobra.Command {
 		t.add("connections", strconv.Itoa(s.Connections))
 		t.add("subscriptions", strconv.Itoa(s.Subscriptions))
 		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", s.Version, s.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
-		return m.print(t)
+		return printTable(m, t)
 	})
 }

@@ -15,10 +15,10 @@ type stopFlags struct {
 	scope string
 }
 
-func (m *Main) stopCommand() *cobra.Command {
+func stopCommand(m *Main) *cobra.Command {
 	f := &stopFlags{grace: durationFlag{name: "grace", zero: true}}
 	cmd := &cobra.Command{
-		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: m.jobIDs(false, 0),
+		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: jobIDs(m, false, 0),
 		Long: `Ask all processes of the jobs to end (TERM), kill them after the grace, and
 return when nothing of them is left. A job that has ended already is no error.`,
 		Annotations: map[string]string{helpEnd: "Exit status: 0; 4 if a process could not be ended, which is named then; 1 without\nsuch a job, 2 if the flags make no sense."},
@@ -46,7 +46,7 @@ return when nothing of them is left. A job that has ended already is no error.`,
 		}
 		return checkScope(a, "scope", f.scope)
 	}
-	return m.daemonCommand(cmd, check, func(a *daemonCommand) error { return a.stop(f.scope, f.span()) })
+	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error { return stopJobs(a, f.scope, f.span()) })
 }
 
 // span is the grace as a request has it: none is negative, 0 the job's own.

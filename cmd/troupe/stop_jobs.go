@@ -19,8 +19,8 @@ type stopped struct {
 	failures
 }
 
-// stop ends the jobs of the arguments, or of a scope.
-func (a *daemonCommand) stop(scope string, grace time.Duration) error {
+// stopJobs ends the jobs of the arguments, or of a scope.
+func stopJobs(a *daemonCommand, scope string, grace time.Duration) error {
 	requests := []messages.StopCommand{{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope}}
 	if len(a.args) > 0 {
 		requests = nil
@@ -41,7 +41,7 @@ func (a *daemonCommand) stop(scope string, grace time.Duration) error {
 	}
 	all.Already = all.Already && len(all.Jobs) > 0
 	if len(all.Survivors) > 0 {
-		return a.survived(all)
+		return survived(a, all)
 	}
 	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
 		a.printError(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
@@ -51,7 +51,7 @@ func (a *daemonCommand) stop(scope string, grace time.Duration) error {
 
 // survived tells of processes that could not be ended, which is the worst that can
 // have happened, and of what else went wrong.
-func (a *daemonCommand) survived(all stopped) error {
+func survived(a *daemonCommand, all stopped) error {
 	all.Error = nil
 	if a.json {
 		if err := a.object(all); err != nil {
@@ -80,8 +80,8 @@ func survivorText(s messages.Survivor) string {
 	return strings.TrimSpace("it is in state " + s.State + " " + s.Wchan)
 }
 
-// done ends a verb that has nothing to tell.
-func (a *daemonCommand) done(err error) error {
+// acknowledge ends a verb that has nothing to tell.
+func acknowledge(a *daemonCommand, err error) error {
 	if err == nil && a.json {
 		return a.object(wire.Acknowledged{V: wire.Version})
 	}

@@ -111,8 +111,8 @@ func widthOf(f *os.File) int {
 	return width
 }
 
-// print shows a table on stdout.
-func (m *Main) print(t *table) error { return t.write(m.Out, widthOf(m.Out)) }
+// printTable shows a table on stdout.
+func printTable(m *Main, t *table) error { return t.write(m.Out, widthOf(m.Out)) }
 
 // ago is how long something took or has been, in one unit as people say it.
 func ago(d time.Duration) string {

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) guardCommand() *cobra.Command {
+func guardCommand(m *Main) *cobra.Command {
 	return &cobra.Command{
 		Use: guardVerb, Short: "Restore the terminal of a troupe that is killed", Args: noArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error {

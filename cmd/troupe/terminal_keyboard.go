@@ -112,10 +112,10 @@ func (k *lineEditor) rubOut() {
 	}
 }
 
-// keyboard makes our terminal give each key at once, until the function that it
+// lineKeyboard makes our terminal give each key at once, until the function that it
 // returns is called. Elsewhere it does nothing.
-func (m *Main) keyboard(s *printer) (restore func()) {
-	restore, _ = m.changes(m.In, s, func(modes *unix.Termios) {
+func lineKeyboard(m *Main, s *printer) (restore func()) {
+	restore, _ = changeTerminal(m, m.In, s, func(modes *unix.Termios) {
 		modes.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
 		modes.Iflag &^= unix.IXON | unix.ICRNL
 		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0

@@ -19,7 +19,7 @@ func (s *printer) follows(m *Main) {
 	if !s.out.terminal || s.changes != nil {
 		return
 	}
-	s.changes = &terminalChanges{rows: func() int { return m.terminalSize().Rows }}
+	s.changes = &terminalChanges{rows: func() int { return terminalSize(m).Rows }}
 }
 
 // guardedBy says who takes back what is changed, should we be killed; nil: nobody.

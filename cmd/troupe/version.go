@@ -22,7 +22,7 @@ type versionObject struct {
 	Arch    string `json:"arch"`
 }
 
-func (m *Main) versionCommand() *cobra.Command {
+func versionCommand(m *Main) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Say which troupe this is", Args: noArgs,
@@ -30,14 +30,14 @@ func (m *Main) versionCommand() *cobra.Command {
 			if asJSON {
 				return writeJSON(m.Out, m.describe())
 			}
-			return m.printVersion()
+			return printVersion(m)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object")
 	return cmd
 }
 
-func (m *Main) printVersion() error {
+func printVersion(m *Main) error {
 	v := m.describe()
 	_, err := fmt.Fprintf(m.Out, "troupe %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
 	return err

@@ -29,10 +29,10 @@ type waitFlags struct {
 	request         messages.WaitJobs // what they say
 }
 
-func (m *Main) waitCommand() *cobra.Command {
+func waitCommand(m *Main) *cobra.Command {
 	f := &waitFlags{quiet: durationFlag{name: "quiet"}, timeout: durationFlag{name: "timeout"}}
 	cmd := &cobra.Command{
-		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
+		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: someJobs, ValidArgsFunction: jobIDs(m, true, 0),
 		Long: `Wait until all of the jobs, or with --any one of them, have ended or do what the
 flags say. What has happened already counts.`,
 		Example: `  troupe wait j7                        and exit as it did
@@ -56,7 +56,7 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	set.BoolVar(&f.input, "input", false, "until it waits for what troupe write gives it")
 	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
 	byPidFile(cmd)
-	return m.daemonCommand(cmd, f.check, func(a *daemonCommand) error { return a.wait(f) })
+	return newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error { return waitJobs(a, f) })
 }
 
 // condition is what the flags say; one of them at most.
@@ -121,7 +121,7 @@ func (f *waitFlags) check(a *daemonCommand) error {
 	return nil
 }
 
-func (a *daemonCommand) wait(f *waitFlags) error {
+func waitJobs(a *daemonCommand, f *waitFlags) error {
 	f.request.Timeout = f.timeout.d // what is left of it, where it was waited without a daemon
 	end, err := a.Await(a.ctx, f.request)
 	if err != nil {
@@ -143,14 +143,14 @@ func (a *daemonCommand) wait(f *waitFlags) error {
 		a.printError(errors.New("it can no longer happen: " + neverText(end.Jobs)))
 		return exitStatus(statusImpossible)
 	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
-		return a.exitAs(end.Jobs[0])
+		return exitAs(a, end.Jobs[0])
 	}
 	return nil
 }
 
 // exitAs ends a verb as a job has ended. Of one that did not end by itself the status
 // is ours, and says little.
-func (a *daemonCommand) exitAs(job messages.Job) error {
+func exitAs(a *daemonCommand, job messages.Job) error {
 	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
 		a.printError(&job.Err)
 	}

@@ -17,10 +17,10 @@ type writeFlags struct {
 	paste, eof bool
 }
 
-func (m *Main) writeCommand() *cobra.Command {
+func writeCommand(m *Main) *cobra.Command {
 	f := &writeFlags{}
 	cmd := &cobra.Command{
-		Use: "write [flags] JOB [TEXT]", Short: "Write to the input of a job", ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "write [flags] JOB [TEXT]", Short: "Write to the input of a job", ValidArgsFunction: jobIDs(m, false, 1),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return exactly(cmd, args, "JOB", "TEXT")
@@ -41,7 +41,7 @@ as its program has asked for them.`,
 	set.StringVar(&f.keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>, on a terminal {up} {f1} …")
 	set.BoolVar(&f.paste, "paste", false, "paste it: on a terminal no newline is added, and its program is told if it has asked")
 	set.BoolVar(&f.eof, "eof", false, "then end the input")
-	return m.daemonCommand(cmd, f.check, func(a *daemonCommand) error {
+	return newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error {
 		w := &inputWriter{daemonCommand: a, job: messages.JobID(a.args[0])}
 		return w.finish(f.eof, w.all(f))
 	})
