@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -278,10 +279,10 @@ func decodeError(path, text string, err error) *messages.Error {
 // kinds are what a setting takes, by the end of what the decoder says of a value of
 // another kind: it knows the setting by its type in Go.
 var kinds = []struct{ end, takes string }{
-	{"main.count", "a whole number from 0 to 4294967295"},
-	{"main.span", `a time like "90s", "10m" or "1h30m"`},
-	{"main.size", `a size like "64MiB"`},
-	{"main.logLevel", `"debug", "info", "warn" or "error"`},
+	{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
+	{reflect.TypeFor[configDuration]().String(), `a time like "90s", "10m" or "1h30m"`},
+	{reflect.TypeFor[configSize]().String(), `a size like "64MiB"`},
+	{reflect.TypeFor[logLevel]().String(), `"debug", "info", "warn" or "error"`},
 	{"of type bool", "true or false"},
 	{"in a bool", "true or false"},
 	{"map[string][]string", "a table of settings"},

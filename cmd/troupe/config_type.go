@@ -47,7 +47,7 @@ func typeOf(key []string) reflect.Type {
 
 // inRule is what the decoder says of a field in a list that stands on one line, of which
 // it gives the name in Go alone.
-var inRule = regexp.MustCompile(`main\.rule\.(\w+) `)
+var inRule = regexp.MustCompile(`\.[rR]ule\.(\w+) `)
 
 // listError says what is wrong with a setting that is a list, "" if it is none.
 func listError(key []string, text string) string {
