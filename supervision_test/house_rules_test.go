@@ -131,7 +131,7 @@ func mayKnow(folder, path string, allowed []string) bool {
 
 // checkGoroutines: everything else is an actor or a function.
 func checkGoroutines(f *houseFile) []string {
-	if f.test || f.in("backends", "client", "internal/gateway", "internal/test", "bench", "cmd", "actors/workers") {
+	if f.test || f.in("backends", "client", "internal/gateway", "internal/test", "internal/cli", "bench", "cmd", "actors/workers") {
 		return nil
 	}
 	var wrong []string
@@ -185,7 +185,7 @@ func checkInit(f *houseFile) []string {
 
 // checkOutput: only programs print and exit (hostile plays processes).
 func checkOutput(f *houseFile) []string {
-	if f.test || f.in("cmd", "bench", "tools", "internal/test/hostile", "internal/test/mcpfixtures") {
+	if f.test || f.in("cmd", "internal/cli", "bench", "tools", "internal/test/hostile", "internal/test/mcpfixtures") {
 		return nil
 	}
 	var wrong []string

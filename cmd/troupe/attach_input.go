@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
-	"golang.org/x/sys/unix"
-
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -25,7 +23,7 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 	}
 	keys := lineEditor{leave: s.detachKeys, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
 	through := detachScanner{keys: s.detachKeys}
-	buf := make([]byte, copyBuffer)
+	buf := make([]byte, out.CopyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
 		acts := []keyAct{}
@@ -43,27 +41,14 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 		switch {
 		case errors.Is(err, io.EOF) && !s.typed:
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
-			ctx, done := withStdoutReader(ctx, s.main)
+			ctx, done := out.WithStdoutReader(ctx, s.main)
 			defer done()
 			<-ctx.Done() // the job goes on, and is shown to who reads
 			return context.Cause(ctx)
 		case err != nil:
 			awaitHangup(ctx, err)
-			return unreadable("input", "the input", err)
+			return out.Unreadable("input", "the input", err)
 		}
-	}
-}
-
-// awaitHangup gives the signal time that says why our terminal cannot be read any more:
-// it comes a moment later, and ends ctx. The key for the end of the input is none to a
-// terminal that is raw, whose end is a hang-up.
-func awaitHangup(ctx context.Context, err error) {
-	if !errors.Is(err, unix.EIO) && !errors.Is(err, io.EOF) {
-		return
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(readerPatience):
 	}
 }
 
@@ -79,7 +64,7 @@ func (s *attachSession) act(ctx context.Context, job messages.JobID, act keyAct)
 	return nil
 }
 
-// write sends input, a piece for each answer that is awaited at most. What nobody
+// Write sends input, a piece for each answer that is awaited at most. What nobody
 // types waits for the job to read; who types is told, and may still leave.
 func (s *attachSession) write(ctx context.Context, b []byte) error {
 	for len(b) > 0 {

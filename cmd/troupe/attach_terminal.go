@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -40,7 +42,7 @@ func (s *attachSession) queryModes(job messages.Job) (from int64) {
 		return from // it has none, or can be sat at all the same
 	}
 	s.modes = now.Modes
-	if line := cursorLine(now, terminalSize(s.main).Cols); line != "" {
+	if line := cursorLine(now, cli.TerminalSize(s.main).Cols); line != "" {
 		s.modes += line
 		from = now.At
 	}
@@ -52,11 +54,11 @@ func (s *attachSession) queryModes(job messages.Job) (from int64) {
 // just come. It is empty of another screen, which is painted whole, and if there is no room.
 func cursorLine(now wire.Screen, cols int) string {
 	row, col := now.Cursor.Row, now.Cursor.Col
-	if now.Alternate || row >= len(now.Lines) || col >= cols || cells(now.Lines[row]) >= cols {
+	if now.Alternate || row >= len(now.Lines) || col >= cols || out.Cells(now.Lines[row]) >= cols {
 		return ""
 	}
 	line := now.Lines[row]
-	if col == cells(line) {
+	if col == out.Cells(line) {
 		return line
 	}
 	if line != "" {
@@ -95,10 +97,10 @@ func (s *attachSession) resizes(ctx context.Context) {
 	for {
 		select {
 		case <-s.granted:
-			s.size = terminalSize(s.main)
+			s.size = cli.TerminalSize(s.main)
 			s.setJobSize(ctx, s.size)
 		case <-sizes:
-			if now := terminalSize(s.main); now != s.size && s.mayType.Load() {
+			if now := cli.TerminalSize(s.main); now != s.size && s.mayType.Load() {
 				s.size = now
 				s.resize(ctx, now)
 			}

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"troupe/internal/cli"
 	"troupe/messages"
 )
 
@@ -25,7 +24,7 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 	if err != nil {
 		return from, leave // it is shown as text
 	}
-	if ours := terminalSize(s.main); ours.Rows < now.Rows || ours.Cols < now.Cols {
+	if ours := cli.TerminalSize(s.main); ours.Rows < now.Rows || ours.Cols < now.Cols {
 		s.screen.notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
 	}
 	s.raw = true
@@ -36,7 +35,7 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 		restore()
 	}
 	if !now.Alternate {
-		line := cursorLine(now, terminalSize(s.main).Cols)
+		line := cursorLine(now, cli.TerminalSize(s.main).Cols)
 		if line != "" {
 			from = now.At
 		}
@@ -49,29 +48,4 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 	}
 	_, _ = s.screen.out.Write([]byte(text))
 	return now.At, leave
-}
-
-// inForeground reports whether our terminal is ours to change: who does that from behind is
-// stopped.
-func inForeground(m *Main) bool {
-	group, err := 0, error(nil)
-	_ = control(m.Out, func(fd int) { group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
-	return err == nil && group == unix.Getpgrp()
-}
-
-// passiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
-// until the function that it returns is called: Ctrl-C is a signal still, and what else was
-// typed, Ctrl-Z too, or the mouse has told, is for nobody.
-func passiveScreen(m *Main, s *printer) (restore func()) {
-	restore, _ = changeTerminal(m, m.Out, s, func(modes *unix.Termios) {
-		modes.Oflag &^= unix.OPOST
-		modes.Lflag &^= unix.ECHO | unix.ECHONL
-		modes.Cc[unix.VSUSP] = noKey
-	}, func() uint {
-		if s.stuck.Load() {
-			return setTermios // the other one waits until all is shown
-		}
-		return forgetAndSetTermios
-	})
-	return restore
 }

@@ -4,9 +4,8 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"troupe/internal/test/need"
 )
@@ -28,7 +27,7 @@ func TestWatchShowsATerminal(t *testing.T) {
 	left, killed, stays := openTerminal(t), openTerminal(t), openTerminal(t)
 	before := left.modes(t)
 	p, k, s := d.beside("attach", "--watch", "paints").at(left), d.beside("attach", "--watch", "paints").at(killed), d.beside("attach", "--watch", "paints").at(stays)
-	for _, c := range []*terminal{left, killed, stays} {
+	for _, c := range []*console{left, killed, stays} {
 		c.shown.has(t, first)
 	}
 	if now := left.modes(t); now.Lflag&(unix.ECHO|unix.ISIG) != unix.ISIG || now.Oflag&unix.OPOST != 0 {
@@ -36,14 +35,14 @@ func TestWatchShowsATerminal(t *testing.T) {
 	}
 	d.beside("wait", "--timeout", "1m", "--match", "before", "paints").start().ends(0)
 	d.beside("run", "echo > first").start().ends(0)
-	for _, c := range []*terminal{left, killed, stays} {
+	for _, c := range []*console{left, killed, stays} {
 		c.shown.has(t, second)
 	}
 	left.keys(t, "typed for nobody\x03")
 	p.ends(130)
 	k.send(unix.SIGKILL)
 	k.ends(137)
-	for _, c := range []*terminal{left, killed} {
+	for _, c := range []*console{left, killed} {
 		c.shown.has(t, second+"\x1b[?1049l\x1b[?1000l\x1b[?25h")
 	}
 	if after := left.modes(t); after != before {
@@ -69,13 +68,13 @@ func TestAttachShowsThePrompt(t *testing.T) {
 
 	sits, watches := openTerminal(t), openTerminal(t)
 	w, p := d.beside("attach", "--watch", "asks").at(watches), d.beside("attach", "asks").at(sits)
-	for _, c := range []*terminal{sits, watches} {
+	for _, c := range []*console{sits, watches} {
 		c.shown.has(t, "name>\r\x1b[6C")
 	}
 	sits.keys(t, "me\r")
 	p.ends(4)
 	w.ends(4)
-	for _, c := range []*terminal{sits, watches} {
+	for _, c := range []*console{sits, watches} {
 		if got, want := c.shown.String(), "name>\r\x1b[6Cme\r\nis:me\r\n"; got != want {
 			t.Errorf("it showed %q, want %q", got, want)
 		}

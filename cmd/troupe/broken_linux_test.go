@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/cli"
 )
 
 // A daemon whose journal breaks under it says so, in its log, to doctor and to whoever
@@ -23,7 +25,7 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	q.rest()
 	q.err.has(t, "is damaged")
 	q.err.has(t, "restore it from a backup; then restart")
-	q.ends(statusOwn)
+	q.ends(cli.StatusOwn)
 	require.NotContains(t, q.err.String(), "retries by itself")
 	logs := d.beside("logs", "-f", "talks").start()
 	require.Equal(t, "begun", logs.line())
@@ -45,7 +47,7 @@ func TestFaultASecondDaemonWithoutTheLock(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(d.dir, "troupe", lockName)))
 	second := d.beside("serve", "--socket", d.file("troupe/second")).start()
 	second.err.has(t, "journal")
-	second.ends(statusOwn)
+	second.ends(cli.StatusOwn)
 	q := d.beside("run", "echo served").start()
 	require.Equal(t, "served\n", q.rest())
 	q.ends(0)

@@ -3,16 +3,19 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-func closeCommand(m *Main) *cobra.Command {
+func closeCommand(m *cli.Main) *cobra.Command {
 	var scope string
-	grace := durationFlag{name: "grace", zero: true}
+	grace := flags.Duration{Name: "grace", Zero: true}
 	cmd := &cobra.Command{
 		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
-		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
+		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "SESSION") },
 		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: sessionNames(m, &scope, func(messages.SessionInfo) bool { return true }),
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
@@ -35,10 +38,10 @@ func closeCommand(m *Main) *cobra.Command {
 			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
 		}
 		for _, s := range closed.Survivors {
-			a.printError(survivorError(s))
+			a.printError(out.SurvivorError(s))
 		}
 		if err == nil && len(closed.Survivors) > 0 {
-			return exitStatus(statusSurvivors)
+			return cli.ExitStatus(cli.StatusSurvivors)
 		}
 		return err
 	})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
 
-func completionCommand(m *Main) *cobra.Command {
+func completionCommand(m *cli.Main) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use: "completion [flags] SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
@@ -23,7 +23,7 @@ long as it answers at once: their ids, and names and ULIDs that begin as what is
 typed.`,
 		Example: `  . <(troupe completion bash)
   troupe completion zsh > "${fpath[1]}/_troupe"`,
-		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SHELL") },
+		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "SHELL") },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			switch args[0] {
@@ -93,7 +93,7 @@ var flagFree = []string{
 
 // completeFlags has the flags of a verb completed that say nothing else: by words, by the
 // owners of jobs, by directories, or by nothing.
-func completeFlags(m *Main, verb *cobra.Command) {
+func completeFlags(m *cli.Main, verb *cobra.Command) {
 	complete := map[string]cobra.CompletionFunc{"scope": scopePaths(m), "cwd": completeDirs, "dir": completeDirs}
 	for name, words := range flagWords {
 		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
@@ -143,29 +143,4 @@ func plainUsages(root *cobra.Command) {
 			}
 		}
 	}
-}
-
-// scopePaths completes the owners of jobs.
-func scopePaths(m *Main) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return completed(m, func(ctx context.Context, c *client.Client) (paths []string) {
-			list, _ := c.Scopes(ctx, "")
-			for _, s := range list {
-				paths = append(paths, string(s.Path))
-			}
-			return paths
-		})
-	}
-}
-
-// completed asks the daemon for words. Without one, or if it is slow, there are none.
-func completed(m *Main, ask func(context.Context, *client.Client) []string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(context.Background(), completing)
-	defer cancel()
-	c, err := dial(ctx, m)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer c.Close()
-	return ask(ctx, c), cobra.ShellCompDirectiveNoFileComp
 }

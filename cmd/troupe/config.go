@@ -16,6 +16,9 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http"
 	"troupe/internal/gateway/http/peer"
 	"troupe/internal/shelltext"
@@ -82,24 +85,21 @@ type mcpSettings struct {
 	Env      []string    `toml:"env"`      // variables of troupe mcp that its jobs have beyond the allow-list
 }
 
-// configReason is that of errors of the file; no daemon is asked where there is one.
-const configReason = "config"
-
 // maxConfig bounds the file: nobody types more.
 const maxConfig = 1 << 20
 
 // readSettings reads them. A file that is named must be there.
-func readSettings(m *Main) (*settings, error) {
+func readSettings(m *cli.Main) (*settings, error) {
 	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
 	s.Socket = cmp.Or(s.Socket, defaultSocket(m))
-	if path, ok := m.getenv(socketVar); ok && path != "" {
+	if path, ok := m.Getenv(socketVar); ok && path != "" {
 		s.Socket = path
 	}
 	s.named = s.Socket != defaultSocket(m)
-	if path, ok := m.getenv(stateVar); ok && path != "" {
+	if path, ok := m.Getenv(stateVar); ok && path != "" {
 		s.State = path
 	}
 	if s.State == "" {
@@ -154,8 +154,8 @@ func fullPath(name, path string) (string, error) {
 	return full, nil
 }
 
-func (s *settings) read(m *Main) error {
-	path, named := m.getenv(configVar)
+func (s *settings) read(m *cli.Main) error {
+	path, named := m.Getenv(configVar)
 	if named = named && path != ""; !named {
 		var err error
 		if path, err = defaultConfig(m); err != nil {
@@ -230,12 +230,12 @@ func readConfig(path string) (string, error) {
 		return "", configError(path, 0, "is no regular file")
 	case info.Mode().Perm()&0o002 != 0:
 		return "", &messages.Error{
-			Code: messages.Refused, Reason: configReason, Message: fmt.Sprintf("the configuration %s may be written by everybody (mode %04o)", path, info.Mode().Perm()),
-			Hint: "look at what stands in it, then chmod o-w " + quoted(path),
+			Code: messages.Refused, Reason: out.ConfigReason, Message: fmt.Sprintf("the configuration %s may be written by everybody (mode %04o)", path, info.Mode().Perm()),
+			Hint: "look at what stands in it, then chmod o-w " + out.Quoted(path),
 		}
 	case owner != unix.Geteuid() && owner != 0:
 		return "", &messages.Error{
-			Code: messages.Refused, Reason: configReason, Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must be yours, or root's",
+			Code: messages.Refused, Reason: out.ConfigReason, Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must be yours, or root's",
 		}
 	case info.Size() > maxConfig:
 		return "", configError(path, 0, "is larger than 1 MiB")
@@ -253,7 +253,7 @@ func configError(path string, line int, what string) *messages.Error {
 	} else {
 		what = " " + what
 	}
-	e := messages.Invalid(configReason, "the configuration "+path+at+what)
+	e := messages.Invalid(out.ConfigReason, "the configuration "+path+at+what)
 	e.Hint = "docs/cli.md lists what may stand in it"
 	return e
 }
@@ -318,7 +318,7 @@ type configSize uint64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *configSize) UnmarshalText(text []byte) error {
-	n, err := bytesOf(string(text))
+	n, err := flags.BytesOf(string(text))
 	if err != nil || n > 1<<62 {
 		return fmt.Errorf("%q is no size; write one like \"64MiB\" or \"10GB\"", text)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli"
 	"troupe/messages"
 )
 
@@ -18,7 +19,7 @@ func configured(t *testing.T, text string, env ...string) (*settings, error) {
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".config/troupe"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".config/troupe/config.toml"), []byte(text), 0o600))
-	return readSettings(&Main{Env: append([]string{"HOME=" + home}, env...)})
+	return readSettings(&cli.Main{Env: append([]string{"HOME=" + home}, env...)})
 }
 
 func TestSettingsAreLaidOverEachOther(t *testing.T) {
@@ -52,17 +53,17 @@ func TestSettingsAreLaidOverEachOther(t *testing.T) {
 
 func TestPlacesAreThoseOfTheUser(t *testing.T) {
 	t.Parallel()
-	m := &Main{Env: []string{"HOME=/h", "XDG_RUNTIME_DIR=/run/user/7", "XDG_STATE_HOME=relative"}}
+	m := &cli.Main{Env: []string{"HOME=/h", "XDG_RUNTIME_DIR=/run/user/7", "XDG_STATE_HOME=relative"}}
 	s, err := readSettings(m)
 	require.NoError(t, err)
 	require.Equal(t, "/run/user/7/troupe/daemon.sock", s.Socket)
 	require.Equal(t, "/h/.local/state/troupe", s.State)
-	m = &Main{Env: []string{"XDG_STATE_HOME=/x", "XDG_CONFIG_HOME=/c", "TMPDIR=/t"}}
+	m = &cli.Main{Env: []string{"XDG_STATE_HOME=/x", "XDG_CONFIG_HOME=/c", "TMPDIR=/t"}}
 	s, err = readSettings(m)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(s.Socket, "/t/troupe-"), s.Socket)
 	require.Equal(t, "/x/troupe", s.State)
-	s, err = readSettings(&Main{}) // troupe run needs no home
+	s, err = readSettings(&cli.Main{}) // troupe run needs no home
 	require.NoError(t, err)
 	require.ErrorIs(t, s.ownState(), &messages.Error{Code: messages.InvalidParams, Reason: "home"})
 }
@@ -121,14 +122,14 @@ func TestBadInputConfig(t *testing.T) {
 		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "config"}, c.text)
 		require.ErrorContains(t, err, c.want, c.text)
 		require.ErrorContains(t, err, "config.toml", c.text)
-		for _, word := range []string{"main.", "TOML", "struct", "uint"} {
+		for _, word := range []string{"main.", "config.Count", "config.Duration", "config.Size", "config.logLevel", "config.Rule", "TOML", "struct", "uint"} {
 			require.NotContains(t, err.Error(), word, c.text)
 		}
 	}
 	_, err := configured(t, "", "TROUPE_CONFIG=/nowhere")
 	require.ErrorContains(t, err, "/nowhere cannot be read")
 	require.ErrorContains(t, err, "in TROUPE_CONFIG, or leave that out")
-	_, err = readSettings(&Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}})
+	_, err = readSettings(&cli.Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}})
 	require.ErrorContains(t, err, "/dev/null/troupe/config.toml cannot be read")
 	require.ErrorContains(t, err, "set HOME or XDG_CONFIG_HOME to a directory of yours")
 }
@@ -139,12 +140,12 @@ func TestSecurityConfigOfEverybody(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	require.NoError(t, os.WriteFile(file, []byte("log = 'info'\n"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o602))
-	_, err := readSettings(&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
+	_, err := readSettings(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
 	require.ErrorIs(t, err, &messages.Error{Code: messages.Refused, Reason: "config"})
 	require.NoError(t, os.Chmod(file, 0o600))
-	_, err = readSettings(&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
+	_, err = readSettings(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
 	require.NoError(t, err)
-	_, err = readSettings(&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}})
+	_, err = readSettings(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}})
 	require.ErrorContains(t, err, "is no regular file")
 }
 
@@ -163,4 +164,15 @@ func TestSecurityDirectoriesOfTheDaemon(t *testing.T) {
 	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "open")), "mode 0750")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "file")), "no directory")
+}
+
+// A comma in a size may be a point: it is refused.
+func TestSizesInSettingsHaveNoCommas(t *testing.T) {
+	t.Parallel()
+	var s configSize
+	for _, text := range []string{"1,5GB", "1,000", "5,MB", ",5"} {
+		require.Error(t, s.UnmarshalText([]byte(text)), text)
+	}
+	require.NoError(t, s.UnmarshalText([]byte("1.5 KiB")))
+	require.EqualValues(t, 1536, s)
 }

@@ -8,15 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/rs/zerolog"
 
 	"troupe"
 	"troupe/backends/keeper"
+	"troupe/internal/cli"
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
 	"troupe/messages"
@@ -27,9 +26,9 @@ import (
 //	lock the state ─ listen, and all else that may fail ─ open the node ─ ready ─ serve
 //	   a signal, a client's shutdown, or a failure: end the node ─ close the server
 type daemon struct {
-	main            *Main
+	main            *cli.Main
 	report          *readyPipe
-	signals         *signals
+	signals         *cli.Signals
 	settings        *settings
 	log             zerolog.Logger
 	service         service
@@ -78,10 +77,6 @@ func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
 	return d.openNode()
 }
 
-// lockPatience is how long the lock may be held by nobody who lives: a child that a
-// daemon was forking when it was killed has it until its exec.
-const lockPatience = time.Second
-
 // alone takes the lock of the state directory, which one daemon holds for as
 // long as it lives.
 func (d *daemon) alone() error {
@@ -103,40 +98,7 @@ func (d *daemon) alone() error {
 	return nil
 }
 
-// heldByAnother says which daemon holds a state directory whose socket nobody answers at: it was
-// removed, or is another. One that begins or ends is given the time in which that is over.
-func heldByAnother(ctx context.Context, state string) error {
-	path := filepath.Join(state, lockName)
-	if state == "" || !exists(path) {
-		return nil
-	}
-	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
-	defer cancel()
-	ok, err := lock.TryRLockContext(ctx, lockPatience/20)
-	if !ok && errors.Is(err, context.DeadlineExceeded) {
-		return heldBy(state, path)
-	}
-	_ = lock.Close()
-	return nil
-}
-
-// heldBy is the error of a state directory that another daemon holds. Its process is named:
-// one whose socket was removed hears of no other way to end it.
-func heldBy(state, lock string) error {
-	err := &messages.Error{
-		Code: messages.Conflict, Reason: "state", Message: "another daemon holds the state directory " + state,
-		Hint: "use it, end it with troupe shutdown, or name another directory with --state",
-	}
-	text, rerr := os.ReadFile(lock)
-	if pid, perr := strconv.Atoi(strings.TrimSpace(string(text))); rerr == nil && perr == nil && pid > 1 {
-		err.Message = fmt.Sprintf("another daemon, process %d, holds the state directory %s", pid, state)
-		err.Hint = fmt.Sprintf("use it, end it with troupe shutdown or, if its socket is gone, with kill %d, or name another directory with --state", pid)
-	}
-	return err
-}
-
-// listen opens the doors: those that a service manager handed over, or else the
+// Listen opens the doors: those that a service manager handed over, or else the
 // socket; and the addresses of the settings.
 func (d *daemon) listen() error {
 	handed, err := d.service.listeners()
@@ -182,7 +144,7 @@ func (d *daemon) openNode() error {
 		d.numbers.serve(d.metricsListener, d.token)
 	}
 	d.server = http.New(http.Options{
-		Node: http.AdaptNode(d.node), Version: d.main.describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: slogger(d.log),
+		Node: http.AdaptNode(d.node), Version: d.main.Describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: slogger(d.log),
 	})
 	d.failed = make(chan error, len(d.listeners))
 	for _, l := range d.listeners {
@@ -220,18 +182,18 @@ func (d *daemon) admit() error {
 // run waits for the end. The first signal ends the daemon in order; the second
 // one at once.
 func (d *daemon) run() error {
-	d.log.Info().Str("version", d.main.describe().Version).Int("pid", os.Getpid()).Str("state", d.settings.State).Msg("ready")
+	d.log.Info().Str("version", d.main.Describe().Version).Int("pid", os.Getpid()).Str("state", d.settings.State).Msg("ready")
 	stopped := d.service.ready(d.node, d.log)
 	defer stopped()
 	for {
 		select {
-		case sig := <-d.signals.heard:
-			if !d.signals.first(sig) {
-				d.log.Warn().Str("signal", signalName(sig)).Msg("ending at once")
+		case sig := <-d.signals.Heard:
+			if !d.signals.First(sig) {
+				d.log.Warn().Str("signal", cli.SignalName(sig)).Msg("ending at once")
 				d.makeUrgent()
 				continue
 			}
-			d.log.Info().Str("signal", signalName(sig)).Msg("ending")
+			d.log.Info().Str("signal", cli.SignalName(sig)).Msg("ending")
 			go func() { _ = d.end() }()
 		case <-d.ended:
 			return nil
@@ -248,10 +210,7 @@ func (d *daemon) run() error {
 	}
 }
 
-// replyPatience is how long clients may take to read their last replies.
-const replyPatience = 5 * time.Second
-
-// close gives back what was taken, and is how the daemon ends.
+// Close gives back what was taken, and is how the daemon ends.
 func (d *daemon) close(err error) error {
 	if d.node != nil {
 		d.endNode(err != nil)

@@ -4,25 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-// statusMissing is the exit status of a verb whose job is not there, whose
-// daemon is not, or that was refused.
-const statusMissing = 1
-
 // daemonCommand is a verb that asks the daemon. It never starts one.
 type daemonCommand struct {
-	main *Main
+	main *cli.Main
 	cmd  *cobra.Command
 	ctx  context.Context //nolint:containedctx // of the one run of a verb
 	*client.Client
@@ -32,14 +27,14 @@ type daemonCommand struct {
 
 // newDaemonCommand makes a command that asks the daemon. check says what was typed wrong,
 // which needs no daemon; nil: nothing can be, but the number of arguments.
-func newDaemonCommand(m *Main, cmd *cobra.Command, check, do func(*daemonCommand) error) *cobra.Command {
+func newDaemonCommand(m *cli.Main, cmd *cobra.Command, check, do func(*daemonCommand) error) *cobra.Command {
 	var asJSON bool
 	cmd.Flags().SortFlags = false
 	if cmd.Flags().Lookup("json") == nil {
 		cmd.Flags().BoolVar(&asJSON, "json", false, "print one object, and nothing else")
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		m.client = true
+		m.Client = true
 		a := &daemonCommand{main: m, cmd: cmd, ctx: cmd.Context(), args: args, json: asJSON}
 		if check == nil {
 			check = func(*daemonCommand) error { return nil }
@@ -62,7 +57,7 @@ func newDaemonCommand(m *Main, cmd *cobra.Command, check, do func(*daemonCommand
 }
 
 // dial connects to the daemon of this user.
-func dial(ctx context.Context, m *Main) (*client.Client, error) {
+func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
 	s, err := readSettings(m)
 	if err != nil {
 		return nil, err
@@ -82,7 +77,7 @@ func noDaemon(socket string) *messages.Error {
 }
 
 // object prints a reply as one object.
-func (a *daemonCommand) object(v any) error { return writeJSON(a.main.Out, v) }
+func (a *daemonCommand) object(v any) error { return out.WriteJSON(a.main.Out, v) }
 
 // failures are what went wrong with some of the jobs that a verb was given. The first is its
 // error, as of any verb.
@@ -92,7 +87,7 @@ type failures struct {
 }
 
 func (f *failures) add(err error) {
-	e := coded(err)
+	e := out.Coded(err)
 	f.Errors = append(f.Errors, *e)
 	f.Error = cmp.Or(f.Error, e)
 }
@@ -114,7 +109,7 @@ func (a *daemonCommand) together(object any, f failures) error {
 	if f.Error == nil {
 		return nil
 	}
-	return exitStatus(statusOf(a.main, f.Error))
+	return cli.ExitStatus(out.StatusOf(a.main, f.Error))
 }
 
 // inParallel asks the daemon one question for each of some things, several at a time,
@@ -141,39 +136,8 @@ const atATime = 16
 // printError tells of an error that is not the one that the verb ends with.
 func (a *daemonCommand) printError(err error) {
 	if !a.json {
-		_, _ = a.main.Err.WriteString("troupe: " + clean(sentence(coded(err))) + "\n")
+		_, _ = a.main.Err.WriteString("troupe: " + out.Clean(out.Sentence(out.Coded(err))) + "\n")
 	}
-}
-
-// someJobs refuses a verb without a job.
-func someJobs(cmd *cobra.Command, args []string) error { return atLeast(cmd, args, 1, "JOB") }
-
-// oneJob refuses a verb with less or more.
-func oneJob(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB") }
-
-// exactly refuses anything but one argument for each name.
-func exactly(cmd *cobra.Command, args []string, names ...string) error {
-	if len(args) > len(names) {
-		err := messages.Invalid("arguments", cmd.CommandPath()+" takes "+strings.Join(names, " ")+", and got "+quoted(args[len(names)])+", too")
-		err.Hint = "see " + cmd.CommandPath() + " --help"
-		return err
-	}
-	return atLeast(cmd, args, len(names), names...)
-}
-
-func atLeast(cmd *cobra.Command, args []string, n int, names ...string) error {
-	for i, arg := range args {
-		if arg == "" {
-			return messages.Invalid("arguments", "argument "+strconv.Itoa(i+1)+" of "+cmd.CommandPath()+" is empty")
-		}
-	}
-	if len(args) >= n {
-		return nil
-	}
-	err := messages.Invalid("arguments", cmd.CommandPath()+" needs "+strings.Join(names[len(args):], " and "))
-	lists := map[string]string{"JOB": "troupe ps -a lists the jobs; ", "SESSION": "troupe sessions lists them; "}
-	err.Hint = lists[names[len(args)]] + "see " + cmd.CommandPath() + " --help"
-	return err
 }
 
 // checkScope says what is wrong with the path of a flag or an argument; "" is none.
@@ -192,55 +156,34 @@ func scoped(path *string) func(*daemonCommand) error {
 	return func(a *daemonCommand) error { return checkScope(a, "scope", *path) }
 }
 
-// completing is how long a shell waits for the ids of jobs: nobody notices it.
-const completing = 150 * time.Millisecond
-
-// jobIDs completes the jobs that live, and finished ones where a verb is for those: by
-// their ids or, once something is typed, by whatever of theirs begins so.
-func jobIDs(m *Main, finished bool, most int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if most > 0 && len(args) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return completed(m, func(ctx context.Context, c *client.Client) (words []string) {
-			list, _ := c.Jobs(ctx, messages.ListJobs{})
-			if finished { // of which there may be more than are told in that time
-				if all, err := c.Jobs(ctx, messages.ListJobs{Finished: true}); err == nil {
-					list = all
-				}
-			}
-			named := map[string]bool{}
-			for _, job := range slices.Backward(list.Jobs) { // of one name the youngest is meant
-				words = append(words, jobWords(job, typed, named)...)
-			}
-			slices.Reverse(words)
-			return words
-		})
+// untilReaderGone runs a verb that may have nothing to write for long: it ends with its reader.
+func (a *daemonCommand) untilReaderGone(do func() error) error {
+	ctx, done := out.WithStdoutReader(a.ctx, a.main)
+	defer done()
+	a.ctx = ctx
+	err := do()
+	if err != nil && errors.Is(context.Cause(ctx), out.ErrUnread) {
+		return out.ErrUnread
 	}
+	return err
 }
 
-// jobWords are the words for a job that begin as what is typed: its id, its name unless a
-// younger one has it, and its ULID where that is typed.
-func jobWords(job messages.Job, typed string, named map[string]bool) (words []string) {
-	about := clean(shorten(job.Command, completionWidth))
-	name, uid := job.Name, string(job.UID)
-	if typed == "" || named[name] {
-		name = ""
+// exitAs ends a verb as a job has ended. Of one that did not end by itself the status
+// is ours, and says little.
+func exitAs(a *daemonCommand, job messages.Job) error {
+	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
+		a.printError(&job.Err)
 	}
-	named[job.Name] = true
-	if len(typed) < uidTyped {
-		uid = ""
-	}
-	for _, word := range []string{uid, name, string(job.ID)} {
-		if word != "" && strings.HasPrefix(word, typed) {
-			words = append(words, cobra.CompletionWithDesc(word, about))
-		}
-	}
-	return words
+	return cli.ExitStatus(job.ExitCode())
 }
 
-// uidTyped is how much is typed of a ULID by who means one: less is that of any job.
-const uidTyped = 3
+// acknowledge ends a verb that has nothing to tell.
+func acknowledge(a *daemonCommand, err error) error {
+	if err == nil && a.json {
+		return a.object(wire.Acknowledged{V: wire.Version})
+	}
+	return err
+}
 
-// completionWidth is how much of a command is shown beside its id.
-const completionWidth = 40
+// uid is the name of a job that never means another.
+func uid(job messages.Job) messages.JobID { return messages.JobID(job.UID) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -18,7 +19,7 @@ import (
 func TestTheDaemonLeavesItsJobs(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
-		t.Run(signalName(sig), func(t *testing.T) {
+		t.Run(cli.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
 			d := serves(t, nil)
 			open := gate(t, d.file("gate"))
@@ -83,7 +84,7 @@ func TestAFailedStartTouchesNoJob(t *testing.T) {
 			require.NoError(t, os.WriteFile(c.file, make([]byte, 1<<16), 0o644))
 		}
 		p := d.beside(append([]string{"serve"}, c.args...)...).start()
-		p.ends(statusOwn)
+		p.ends(cli.StatusOwn)
 		require.Contains(t, p.err.String(), c.says, name)
 		if c.file != "" {
 			require.NoError(t, os.Remove(c.file))
@@ -107,7 +108,7 @@ func TestTheDaemonEndsUnderACommand(t *testing.T) {
 	pid := p.line()
 	d.send(syscall.SIGTERM)
 	d.ends(0)
-	p.ends(statusOwn)
+	p.ends(cli.StatusOwn)
 	p.err.has(t, "goes on")
 	require.True(t, alive(pid))
 }
@@ -117,7 +118,7 @@ func TestTheDaemonEndsUnderACommand(t *testing.T) {
 func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 	t.Parallel()
 	for sig, says := range map[syscall.Signal]string{syscall.SIGKILL: "the daemon has left (", syscall.SIGTERM: "the node is shutting down"} {
-		t.Run(signalName(sig), func(t *testing.T) {
+		t.Run(cli.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
 			d := serves(t, nil)
 			d.beside("run", "-b", "--name", "mine", deaf).start().ends(0)
@@ -132,7 +133,7 @@ func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 			d.send(sig)
 			<-d.ended
 			for _, p := range []*process{wait, match, stop} {
-				p.ends(statusOwn)
+				p.ends(cli.StatusOwn)
 				require.NotContains(t, p.err.String(), "failed")
 				require.NotContains(t, p.err.String(), "EOF")
 			}

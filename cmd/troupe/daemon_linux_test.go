@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -64,7 +66,7 @@ func TestTablesAtATerminal(t *testing.T) {
 			shown := c.shown.String()
 			widest := 0
 			for line := range strings.Lines(shown) {
-				widest = max(widest, cells(strings.TrimRight(line, "\r\n")))
+				widest = max(widest, out.Cells(strings.TrimRight(line, "\r\n")))
 			}
 			require.LessOrEqual(t, widest, width, "%s at %d:\n%s", verb, width, shown)
 			if verb == "ps" {
@@ -109,7 +111,7 @@ func TestAFailedDaemonTouchesNoJob(t *testing.T) {
 	p.beside("run", "-b", "--name", "lasts", "echo $$; exec sleep 600").start().ends(0)
 	p.beside("wait", "--match", ".", "lasts").start().ends(0)
 	require.NoError(t, unix.Shutdown(int(file.Fd()), unix.SHUT_RDWR))
-	p.ends(statusOwn)
+	p.ends(cli.StatusOwn)
 	p.err.has(t, "cannot be served any more")
 	require.NoError(t, file.Close())
 	require.NoError(t, l.Close())
@@ -166,7 +168,7 @@ func TestTheStartOfADaemonHasADeadline(t *testing.T) {
 			require.NoError(t, err)
 			defer held.Close()
 			require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
-			p.start().ends(statusOwn)
+			p.start().ends(cli.StatusOwn)
 			require.Contains(t, p.err.String(), c.says)
 			require.NoFileExists(t, p.file("started"))
 			require.NoError(t, held.Close()) // one that hangs goes on, and the next finds it

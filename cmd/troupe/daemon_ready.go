@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -35,14 +36,14 @@ func (r *readyPipe) tell(err error) {
 	}
 	told := readyObject{V: messages.JSONVersion}
 	if err != nil {
-		told.Error = coded(err)
+		told.Error = out.Coded(err)
 	}
-	_ = writeJSON(r.pipe, told) // whoever started us may have gone
+	_ = out.WriteJSON(r.pipe, told) // whoever started us may have gone
 	_ = r.pipe.Close()
 	r.pipe = nil
 }
 
-// heard reads what a daemon tells of itself. One that ends before has told its
+// Heard reads what a daemon tells of itself. One that ends before has told its
 // log why.
 func heard(from io.Reader, log string) error {
 	var told readyObject

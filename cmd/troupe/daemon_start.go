@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/client"
+	"troupe/internal/cli"
 	"troupe/messages"
 )
 
@@ -27,7 +28,7 @@ const startPatience = 10 * time.Second
 
 // startDaemon starts the daemon and returns when it takes requests. Of several who
 // want that at a time one does it, and the others find it running.
-func startDaemon(m *Main, at *settings, s *printer) (*client.Client, error) {
+func startDaemon(m *cli.Main, at *settings, s *printer) (*client.Client, error) {
 	if err := at.ownState(); err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func notReady(what string, at *settings) *messages.Error {
 
 // launch starts troupe serve in a session of its own, with nothing of ours: no
 // descriptor, no directory, and of the environment only what a daemon needs.
-func launch(ctx context.Context, m *Main, at *settings) (int, error) {
+func launch(ctx context.Context, m *cli.Main, at *settings) (int, error) {
 	if err := setCloseOnExec(); err != nil {
 		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
 	}
@@ -146,7 +147,7 @@ func launch(ctx context.Context, m *Main, at *settings) (int, error) {
 
 // daemonEnv is the part of our environment that a daemon needs: no secret of the
 // shell that happened to start it, which its jobs could see.
-func daemonEnv(m *Main) []string {
+func daemonEnv(m *cli.Main) []string {
 	var env []string
 	for _, kv := range m.Env {
 		name, _, _ := strings.Cut(kv, "=")
@@ -161,3 +162,6 @@ func daemonEnv(m *Main) []string {
 	}
 	return env
 }
+
+// replyPatience is how long clients may take to read their last replies.
+const replyPatience = 5 * time.Second

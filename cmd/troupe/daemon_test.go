@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,8 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"troupe/messages"
 )
 
 // beside is the program in the surroundings of another, whose daemon it finds.
@@ -106,43 +103,6 @@ func TestEventsAreFollowed(t *testing.T) {
 	require.Equal(t, "command_finished", e.Event)
 	require.Equal(t, id, e.Job["id"])
 	require.Positive(t, e.Seq)
-}
-
-// What is typed becomes lines, and the detach keys are seen wherever they stand.
-func TestTypedLines(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ typed, sent, shown string }{
-		{"ab\r", "ab\n", "ab\r\n"},
-		{"ab\x7fc\n", "ac\n", "ab\b \bc\r\n"},
-		{"é\x7f\x7fx\r", "x\n", "é\b \bx\r\n"},
-		{"abc\x15d\r", "d\n", "abc\b \b\b \b\b \bd\r\n"},
-		{"a\x04", "a", "a"},
-		{"\x04", "<end>", ""},
-		{"ab\x03c\r", "<int>c\n", "ab^C\r\nc\r\n"},
-		{"\x10\x11", "<leave>", ""},
-		{"a\x10b\r", "a\x10b\n", "a^Pb\r\n"},
-		{"\x10\x10\x11", "<leave>", "^P"},
-		{"a\tb\r", "a\tb\n", "a\tb\r\n"},
-	} {
-		var sent, shown strings.Builder
-		k := lineEditor{leave: []byte{0x10, 0x11}, echo: func(s string) { shown.WriteString(s) }}
-		for _, b := range []byte(c.typed) { // byte by byte, as they come
-			for _, act := range k.take([]byte{b}) {
-				switch {
-				case act.interrupt:
-					sent.WriteString("<int>")
-				case act.end:
-					sent.WriteString("<end>")
-				case act.leave:
-					sent.WriteString("<leave>")
-				default:
-					sent.Write(act.bytes)
-				}
-			}
-		}
-		require.Equal(t, c.sent, sent.String(), "%q", c.typed)
-		require.Equal(t, c.shown, shown.String(), "%q", c.typed)
-	}
 }
 
 // The service manager hears when the daemon is ready, that it lives, and that it
@@ -243,17 +203,6 @@ func TestTheNumbersAreTold(t *testing.T) {
 	require.NotContains(t, text, "\ngo_gc_gogc_percent 100\n", "the daemon collects its garbage as the runtime does by itself")
 }
 
-// The clients' scopes are theirs to choose: not each has a number for ever.
-func TestNumbersAreBounded(t *testing.T) {
-	t.Parallel()
-	var l scopeLabels
-	for i := range maxScopeLabels {
-		require.Equal(t, fmt.Sprintf("s%d", i), l.of(messages.ScopePath(fmt.Sprintf("s%d", i))))
-	}
-	require.Equal(t, otherScopes, l.of("one-more"))
-	require.Equal(t, "s3", l.of("s3"))
-}
-
 // The unit has the settings that the promises of the daemon need: jobs outlive it, and it
 // is started again only after a failure.
 func TestTheUnitKeepsItsPromises(t *testing.T) {
@@ -270,29 +219,6 @@ func TestTheUnitKeepsItsPromises(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(socket), "\nListenStream=%t/troupe/"+socketName+"\n")
 	require.Contains(t, string(socket), "\nSocketMode=0600\n")
-}
-
-// A log that is a file does not grow for ever, and begins anew when it is too large,
-// whether it is appended to or written on.
-func TestTheLogIsBounded(t *testing.T) {
-	t.Parallel()
-	for _, how := range []int{os.O_APPEND, 0} {
-		file, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_CREATE|os.O_RDWR|how, 0o600)
-		require.NoError(t, err)
-		defer file.Close()
-		log := &boundedLog{file: file}
-		line := []byte(strings.Repeat("x", 1<<20) + "\n")
-		for i := range 16 {
-			_, err := log.Write(line)
-			require.NoError(t, err)
-			info, err := file.Stat()
-			require.NoError(t, err)
-			require.Equal(t, int64((i%4+1)*len(line)), info.Size())
-		}
-		text, err := os.ReadFile(file.Name())
-		require.NoError(t, err)
-		require.Equal(t, strings.Repeat(string(line), 4), string(text))
-	}
 }
 
 // told waits for what it says between two texts.
@@ -326,25 +252,6 @@ func TestCompletionWaitsForNobody(t *testing.T) {
 	require.Equal(t, ":4\n", p.rest())
 	p.ends(0)
 	require.Less(t, time.Since(begun), tooLong/4) // nobody would answer it ever
-}
-
-// A failure of an actor has a number.
-func TestFailuresAreCounted(t *testing.T) {
-	t.Parallel()
-	n := newNumbers()
-	n.failure("sink")
-	n.failure("sink")
-	all, err := n.registry.Gather()
-	require.NoError(t, err)
-	for _, family := range all {
-		if family.GetName() == "troupe_actor_failures_total" {
-			require.Len(t, family.GetMetric(), 1)
-			require.Equal(t, "sink", family.GetMetric()[0].GetLabel()[0].GetValue())
-			require.InDelta(t, 2, family.GetMetric()[0].GetCounter().GetValue(), 0)
-			return
-		}
-	}
-	t.Fatal("it has none")
 }
 
 // What cannot be started has an empty output, whoever comes first: its reader or

@@ -5,13 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
 
-func deadlineCommand(m *Main) *cobra.Command {
+func deadlineCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: jobIDs(m, false, 1),
-		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "+D|D|none") },
+		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "JOB", "+D|D|none") },
 		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
 	}
 	var r messages.ChangeDeadline
@@ -30,12 +32,12 @@ func deadlineOf(job messages.JobID, text string) (messages.ChangeDeadline, error
 		r.None = true
 		return r, nil
 	}
-	d := durationFlag{name: "deadline", bare: true}
+	d := flags.Duration{Name: "deadline", Bare: true}
 	err := d.Set(text)
 	if more {
-		r.Extend = d.d
+		r.Extend = d.D
 	} else {
-		r.After = d.d
+		r.After = d.D
 	}
 	return r, err
 }

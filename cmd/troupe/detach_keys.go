@@ -152,3 +152,6 @@ func controlKeys(text string) ([]byte, error) {
 	}
 	return keys, nil
 }
+
+// detachKeys are those that leave a job, as docker has them.
+const detachKeys = "ctrl-p,ctrl-q"

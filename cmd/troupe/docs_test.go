@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
 
@@ -72,7 +74,7 @@ func same(t *testing.T, what string, told, there []string) {
 // verb finds a command of the program as it is built.
 func verb(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	root := newRoot(&Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	root := newRoot(&cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	root.InitDefaultHelpCmd()
 	cmd, _, err := root.Find([]string{name})
 	if err != nil || cmd == root && name != "" {
@@ -98,7 +100,7 @@ func helpFlags(help string) map[string]bool {
 
 func TestTheManualHasTheFlagsOfTheHelp(t *testing.T) {
 	t.Parallel()
-	told, there := code(t, "troupe run"), helpFlags(verb(t, "run").Flags().FlagUsagesWrapped(helpWidth))
+	told, there := code(t, "troupe run"), helpFlags(verb(t, "run").Flags().FlagUsagesWrapped(flags.HelpWidth))
 	same(t, "flag", slices.Collect(maps.Keys(told)), slices.Collect(maps.Keys(there)))
 	for name, value := range told {
 		if value != there[name] {
@@ -128,7 +130,7 @@ func TestTheManualHasTheFlagsOfTheOtherVerbs(t *testing.T) {
 		if cmd.Hidden || slices.Contains([]string{"run", "help", "version", "doctor"}, cmd.Name()) {
 			continue
 		}
-		there := helpFlags(verb(t, cmd.Name()).Flags().FlagUsagesWrapped(helpWidth))
+		there := helpFlags(verb(t, cmd.Name()).Flags().FlagUsagesWrapped(flags.HelpWidth))
 		delete(there, "--json")
 		delete(there, "--help")
 		delete(there, "-h")

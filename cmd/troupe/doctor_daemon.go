@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/client"
+	"troupe/internal/cli"
 )
 
 // daemonFound is what doctor says of the daemon: where it would be, and whether
@@ -38,7 +39,7 @@ func keeperText(state string) string {
 
 // examineDaemon looks for it. A daemon that cannot be trusted or does not answer is a
 // problem; none is not, unless there can be none.
-func examineDaemon(m *Main, c *doctorReport) *daemonFound {
+func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	d := &daemonFound{}
 	s, err := readSettings(m)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli/out"
 	"troupe/spill"
 )
 
@@ -33,7 +34,7 @@ func (d directory) text() string {
 	}
 	free := humanize.IBytes(uint64(d.Free))
 	if d.Files >= 0 {
-		free += ", " + plural(int(d.Files), "file")
+		free += ", " + out.Plural(int(d.Files), "file")
 	}
 	return fmt.Sprintf("%s (%s, uid %d, %s free)", d.Path, d.Mode, d.Owner, free)
 }

@@ -15,6 +15,8 @@ import (
 
 	"troupe/backends"
 	"troupe/backends/snapshot"
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 	"troupe/spill"
@@ -84,7 +86,7 @@ func versionOf(name, path string) string {
 }
 
 // examineSnapshots tries them, as the configuration has them.
-func examineSnapshots(m *Main, engine backends.Engine, store *spill.Disk) map[string]*snapshotFound {
+func examineSnapshots(m *cli.Main, engine backends.Engine, store *spill.Disk) map[string]*snapshotFound {
 	s, err := readSettings(m)
 	if err != nil { // it is a problem that is told
 		return nil
@@ -145,6 +147,6 @@ func printShells(w io.Writer, all []shellFound) {
 		if s.Is != "" {
 			where += " (" + s.Is + ")"
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Name, clean(where), clean(s.Version), clean(s.Snapshot.text()))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Name, out.Clean(where), out.Clean(s.Version), out.Clean(s.Snapshot.text()))
 	}
 }

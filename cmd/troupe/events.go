@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -19,10 +22,10 @@ type eventFlags struct {
 	ends       bool
 }
 
-func eventsCommand(m *Main) *cobra.Command {
+func eventsCommand(m *cli.Main) *cobra.Command {
 	f := &eventFlags{}
 	cmd := &cobra.Command{
-		Use: "events [flags]", Short: "Show what happens, with a number each", Args: noArgs,
+		Use: "events [flags]", Short: "Show what happens, with a number each", Args: flags.NoArgs,
 		Long: `Show what has happened to jobs, sessions and scopes, oldest first. With -f go on with
 what happens; a daemon that restarts is waited for. What is no longer held is said.`,
 		Example: `  troupe events -f --ends --json | while read -r event; do ...; done
@@ -30,7 +33,7 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	}
 	set := cmd.Flags()
 	set.BoolVarP(&f.follow, "follow", "f", false, "go on with what happens; without --after only with that")
-	set.Var((*seqNumber)(&f.after), "after", "what has a number above `SEQ`")
+	set.Var((*flags.Seq)(&f.after), "after", "what has a number above `SEQ`")
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.job, "job", "", "only of `JOB`")
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
@@ -74,7 +77,7 @@ func printEvent(a *daemonCommand, e wire.Event) error {
 	if a.json {
 		return a.object(e)
 	}
-	_, err := fmt.Fprintf(a.main.Out, "%6d  %s\n", e.Seq, clean(eventText(e, time.Now())))
+	_, err := fmt.Fprintf(a.main.Out, "%6d  %s\n", e.Seq, out.Clean(eventText(e, time.Now())))
 	return err
 }
 
@@ -92,11 +95,11 @@ func eventText(e wire.Event, now time.Time) string {
 		}
 		if e.Kind == wire.CommandNotified {
 			for _, n := range e.Job.OnFinish {
-				text += "; " + shorten(n.To, noticeWidth) + " " + noticeText(n)
+				text += "; " + out.Shorten(n.To, noticeWidth) + " " + noticeText(n)
 			}
 			return text
 		}
-		return text + "  " + shorten(e.Job.Command, recordWidth)
+		return text + "  " + out.Shorten(e.Job.Command, recordWidth)
 	case e.Session != nil:
 		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + prefixed(": ", e.Session.Reason)
 	case e.Scope != nil:

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/cli"
 )
 
 // Whoever follows a job whose keeper dies is told that it is lost, wherever its output
@@ -34,13 +36,13 @@ func TestFaultTheKeeperDiesUnderAFollower(t *testing.T) {
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
 	for name, p := range followers {
 		p.rest()
-		p.ends(statusOwn)
+		p.ends(cli.StatusOwn)
 		require.Contains(t, p.err.String(), "troupe: the keeper died while the job ran", name)
 		require.NotContains(t, p.err.String(), "the daemon has left", name)
 	}
 	p = m.beside("logs", "-f", "file").start() // who comes later, too
 	require.True(t, strings.HasPrefix(p.rest(), "said\n1\n"))
-	p.ends(statusOwn)
+	p.ends(cli.StatusOwn)
 }
 
 // Whoever sits at a job when the daemon dies is told so, and what to do.
@@ -64,7 +66,7 @@ func TestFaultTheDaemonDiesUnderWhoIsAttached(t *testing.T) {
 	_, err = typed.WriteString("two\n") // it is lost with the connection
 	require.NoError(t, err)
 	for _, p := range []*process{watches, types} {
-		p.ends(statusOwn)
+		p.ends(cli.StatusOwn)
 		require.True(t, strings.HasSuffix(p.err.String(), "troupe: the daemon has left (troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach goes-on comes back to it)\n"), p.err.String())
 	}
 	require.NoError(t, typed.Close())

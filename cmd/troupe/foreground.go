@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
 	"troupe/messages"
 )
 
@@ -17,11 +18,11 @@ import (
 //	find a host ─ submit ─ wait ─ flush ─ result ─ shutdown ─ report
 //	                 └ a signal, or the loss of our reader, stops the command
 type foreground struct {
-	main    *Main
+	main    *cli.Main
 	flags   *runFlags
 	request messages.RunCommand
 	screen  *printer
-	signals *signals
+	signals *cli.Signals
 	host    host
 
 	job     messages.JobID // its ULID, which names it from the start
@@ -43,13 +44,13 @@ type foreground struct {
 const askedFor = 500 * time.Millisecond
 
 // execute runs one command in a node of this process, and ends as it did.
-func execute(m *Main, f *runFlags, args []string, argv bool) error {
+func execute(m *cli.Main, f *runFlags, args []string, argv bool) error {
 	r, err := newRequest(m, f, args, argv)
 	if err != nil {
 		return err
 	}
-	g := &foreground{main: m, flags: f, request: r, screen: newScreen(m), signals: listen(), useless: make(chan error, 1)}
-	defer g.signals.close()
+	g := &foreground{main: m, flags: f, request: r, screen: newScreen(m), signals: cli.Listen(), useless: make(chan error, 1)}
+	defer g.signals.Close()
 	if err := g.look(); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (g *foreground) run() error {
 	if !e.job.State.Ended() || g.begunBefore(e.job) {
 		err := g.tellGoesOn(e.job)
 		g.printSurvivors(g.shutdown())
-		g.signals.waitWriter(g.screen.voice.wait)
+		g.signals.WaitWriter(g.screen.voice.Wait)
 		return err
 	}
 	var object *resultObject
@@ -97,7 +98,7 @@ func (g *foreground) run() error {
 // begunBefore says whether all that was asked for has happened: a command for the background has
 // started. It is over already where an earlier run with the same key has started it.
 func (g *foreground) begunBefore(job messages.Job) bool {
-	return g.request.Background && !job.Started.IsZero() && g.signals.got == 0 && g.fault == nil
+	return g.request.Background && !job.Started.IsZero() && g.signals.Got == 0 && g.fault == nil
 }
 
 // ended is the reply to the run.
@@ -134,20 +135,20 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 	return end
 }
 
-// wait waits for the end of the command.
+// Wait waits for the end of the command.
 func (g *foreground) wait(end <-chan ended) ended {
 	for {
 		select {
 		case e := <-end:
 			return e
-		case sig := <-g.signals.heard:
+		case sig := <-g.signals.Heard:
 			g.interrupt(sig)
 		case <-g.asked:
-			g.screen.notef("%s: the command was asked to end; once more kills it", signalName(g.signals.got))
+			g.screen.notef("%s: the command was asked to end; once more kills it", cli.SignalName(g.signals.Got))
 		case err := <-g.relayed:
 			g.relayDone(err)
 		case err := <-g.useless:
-			if g.signals.got == unix.SIGHUP {
+			if g.signals.Got == unix.SIGHUP {
 				continue // what was read went with the terminal, and the command is told to end
 			}
 			g.fail(err, err.Error())
@@ -166,14 +167,14 @@ func (g *foreground) flush(job messages.Job) {
 	for _, relay := range g.relays {
 		relay.finish(sizes[relay.stream])
 	}
-	late := g.signals.late()
+	late := g.signals.Late()
 	for g.showing > 0 {
 		select {
 		case err := <-g.relayed:
 			g.relayDone(err)
 			continue
-		case sig := <-g.signals.heard:
-			g.signals.first(sig)
+		case sig := <-g.signals.Heard:
+			g.signals.First(sig)
 		case <-late:
 		}
 		g.screen.notef("nobody reads the end of the output: it was not shown")
@@ -214,8 +215,8 @@ func (g *foreground) fail(err error, reason string) {
 // interrupt stops the command: politely at first, then at once.
 func (g *foreground) interrupt(sig os.Signal) {
 	g.screen.echoed(sig)
-	reason := "interrupted by " + signalName(sig)
-	if !g.signals.first(sig) || sig == unix.SIGQUIT {
+	reason := "interrupted by " + cli.SignalName(sig)
+	if !g.signals.First(sig) || sig == unix.SIGQUIT {
 		g.asked = nil
 		g.stop(-1, reason)
 		return

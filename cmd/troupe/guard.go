@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
+	"troupe/messages"
 )
 
 // Whoever makes a terminal raw must make it as it was, also if it is killed (kill -9).
@@ -39,7 +44,7 @@ func (g *terminalGuard) keep(text string) {
 // guardTerminal has our terminal restored to some modes, should we be killed, until the
 // function that it returns is called: that, and what was changed of it on the screen. Where
 // there is no room for a process more, it is not: that hinders no command.
-func guardTerminal(m *Main, at *os.File, was *unix.Termios, s *printer) (over func()) {
+func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *printer) (over func()) {
 	text, err := unnamedFile()
 	if err != nil {
 		return func() {}
@@ -67,16 +72,16 @@ func guardTerminal(m *Main, at *os.File, was *unix.Termios, s *printer) (over fu
 // changeTerminal has our terminal have other modes until the function that it returns is called,
 // or until we are killed. done: it is one, and has them. how says in the end with which
 // request it gets back those that it had.
-func changeTerminal(m *Main, at *os.File, s *printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
+func changeTerminal(m *cli.Main, at *os.File, s *printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
 	restore = func() {}
-	_ = control(at, func(fd int) {
+	_ = cli.Control(at, func(fd int) {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
 		if err != nil {
 			return
 		}
 		now := *was
 		change(&now)
-		over, stays := guardTerminal(m, at, was, s), unstopped()
+		over, stays := guardTerminal(m, at, was, s), cli.Unstopped()
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
 			stays()
 			over()
@@ -84,7 +89,7 @@ func changeTerminal(m *Main, at *os.File, s *printer, change func(modes *unix.Te
 		}
 		done = true
 		restore = func() {
-			_ = control(at, func(fd int) { _ = unix.IoctlSetTermios(fd, how(), was) })
+			_ = cli.Control(at, func(fd int) { _ = unix.IoctlSetTermios(fd, how(), was) })
 			stays()
 			over()
 		}
@@ -124,4 +129,25 @@ func (s *printer) guardAgain() {
 	if s.restartGuard != nil {
 		s.restartGuard()
 	}
+}
+
+// restoreTerminal waits for the end of the process that started the guard, and restores
+// the terminal if that process was killed.
+func restoreTerminal(m *cli.Main) error {
+	var was unix.Termios
+	from := os.NewFile(guardFile, "guarded")
+	if err := binary.Read(from, binary.NativeEndian, &was); err != nil {
+		err := messages.Invalid("terminal", "there is no terminal to guard")
+		err.Hint = "troupe run --pty and troupe attach start this themselves"
+		return err
+	}
+	if _, err := io.ReadFull(from, make([]byte, 1)); err == nil {
+		return nil
+	}
+	text := make([]byte, guardSize)
+	_, _ = os.NewFile(guardText, "text").ReadAt(text, 0)
+	return cli.Control(m.In, func(fd int) {
+		_ = unix.IoctlSetTermios(fd, setTermios, &was)
+		_, _ = unix.Write(fd, bytes.Trim(text, "\x00"))
+	})
 }

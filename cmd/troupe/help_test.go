@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 )
 
 // printed is what the program itself writes, called like this.
@@ -19,7 +22,7 @@ func printed(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	m := &Main{In: os.Stdin, Out: out, Err: os.Stderr}
+	m := &cli.Main{In: os.Stdin, Out: out, Err: os.Stderr}
 	root := newRoot(m)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
@@ -55,7 +58,7 @@ func TestTheHelpFitsATerminal(t *testing.T) {
 			args = args[1:]
 		}
 		for line := range strings.Lines(printed(t, args...)) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > flags.HelpWidth {
 				t.Errorf("%s has a line of %d: %s", strings.Join(args, " "), n, line)
 			}
 		}
@@ -88,7 +91,7 @@ func TestTheHelpListsVerbsInColumns(t *testing.T) {
 func TestFlagsAreCompleted(t *testing.T) {
 	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true}
 	for _, cmd := range verbs(t) {
-		for flag, value := range helpFlags(cmd.Flags().FlagUsagesWrapped(helpWidth)) {
+		for flag, value := range helpFlags(cmd.Flags().FlagUsagesWrapped(flags.HelpWidth)) {
 			got := strings.TrimSpace(printed(t, "__complete", cmd.Name(), flag, ""))
 			if byFile := strings.HasSuffix(got, ":0"); value && strings.HasPrefix(flag, "--") && byFile != files[flag] {
 				t.Errorf("%s %s is completed by files: %v", cmd.Name(), flag, byFile)
@@ -142,29 +145,12 @@ func TestArgumentsAreCompleted(t *testing.T) {
 // Each verb of another program is none of ours, and is answered with one that is.
 func TestVerbsOfOthersAreAnsweredWithOurs(t *testing.T) {
 	ours := map[string]bool{}
-	for _, verb := range newRoot(&Main{}).Commands() {
+	for _, verb := range newRoot(&cli.Main{}).Commands() {
 		ours[verb.Name()] = verb.IsAvailableCommand()
 	}
 	for other, verb := range elsewhere {
 		if _, is := ours[other]; is || !ours[verb] {
 			t.Errorf("%s is answered with %s", other, verb)
-		}
-	}
-}
-
-// A paragraph is folded anew, and what is indented stays.
-func TestTextsAreFolded(t *testing.T) {
-	word := strings.Repeat("w", 39)
-	for _, c := range []struct{ text, want string }{
-		{"", ""},
-		{"one\ntwo", "one two"},
-		{word + " " + word + " x", word + " " + word + "\nx"},
-		{word + "\n" + word + "y\nz", word + " " + word + "y\nz"},
-		{"Exit:\n  0  good\n  1  bad\nand\nmore\n\nnext", "Exit:\n  0  good\n  1  bad\nand more\n\nnext"},
-		{strings.Repeat("l", 90) + " x", strings.Repeat("l", 90) + "\nx"},
-	} {
-		if got := folded(c.text); got != c.want {
-			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
 	"troupe/internal/test/need"
 )
 
@@ -89,10 +90,10 @@ func TestSecurityAnotherUserAndTheDaemon(t *testing.T) {
 		return err
 	}))
 	p.Env = append(p.Env, "TROUPE_SOCKET="+planted)
-	p.start().ends(statusOwn)
+	p.start().ends(cli.StatusOwn)
 	require.Contains(t, p.err.String(), "the other end of the socket belongs to user 65534")
 	q := p.beside("serve").start()
-	q.ends(statusOwn)
+	q.ends(cli.StatusOwn)
 	require.NoFileExists(t, p.file("started"))
 }
 
@@ -178,11 +179,11 @@ func TestSecurityTheStateDirectory(t *testing.T) {
 			require.NoError(t, os.Mkdir(other, 0o700))
 			require.NoError(t, c.make(t, at, other))
 			p.Env = append(p.Env, "TROUPE_STATE="+at)
-			p.start().ends(statusOwn)
+			p.start().ends(cli.StatusOwn)
 			require.Contains(t, p.err.String(), c.says)
 			q := p.beside("run", "-b", "--json", "echo > started").start()
 			require.Contains(t, q.rest(), `"code":"refused","reason":"directory"`)
-			q.ends(statusOwn)
+			q.ends(cli.StatusOwn)
 			left, err := os.ReadDir(other)
 			require.NoError(t, err)
 			require.Empty(t, left)

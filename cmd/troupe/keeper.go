@@ -4,23 +4,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/backends/keeper"
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
 
 // keeperCommand is the role of a keeper. The daemon starts it; no person does.
-func keeperCommand(m *Main) *cobra.Command {
+func keeperCommand(m *cli.Main) *cobra.Command {
 	var dir string
 	var fd int
 	var noCgroup, alone bool
 	cmd := &cobra.Command{
-		Use: "keeper --dir DIR [--fd N]", Short: "Hold jobs for a daemon", Args: noArgs, Hidden: true,
+		Use: "keeper --dir DIR [--fd N]", Short: "Hold jobs for a daemon", Args: flags.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
 				err := messages.Invalid("dir", "a keeper needs a directory of its own")
 				err.Hint = "give --dir; but keepers are started by the daemon"
 				return err
 			}
-			return keeper.Main(dir, fd, m.describe().Version, noCgroup, alone)
+			return keeper.Main(dir, fd, m.Describe().Version, noCgroup, alone)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "its directory: lease, journal, logs and socket")

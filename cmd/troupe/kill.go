@@ -1,10 +1,15 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func killCommand(m *Main) *cobra.Command {
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+)
+
+func killCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "kill [flags] JOB...", Short: "Kill jobs at once, with everything they started", Args: someJobs, ValidArgsFunction: jobIDs(m, false, 0),
+		Use: "kill [flags] JOB...", Short: "Kill jobs at once, with everything they started", Args: flags.SomeJobs, ValidArgsFunction: jobIDs(m, false, 0),
 		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
 	}
 	byPidFile(cmd)

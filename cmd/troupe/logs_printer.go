@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"troupe/client"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
@@ -203,16 +204,16 @@ func (r *logPrinter) copy(what client.Range) error {
 }
 
 // copyAll shows an output to its end.
-func (r *logPrinter) copyAll(out *client.Output) error {
-	buf := make([]byte, copyBuffer)
+func (r *logPrinter) copyAll(from *client.Output) error {
+	buf := make([]byte, out.CopyBuffer)
 	for {
-		n, err := out.Read(buf)
+		n, err := from.Read(buf)
 		if werr := r.write(buf[:n], errors.Is(err, io.EOF)); werr != nil {
-			return &outputError{werr}
+			return &out.OutputError{Err: werr}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return r.tellGaps(out)
+			return r.tellGaps(from)
 		case err != nil:
 			return leftEarly(err)
 		}
@@ -253,7 +254,7 @@ func (r *logPrinter) printGap(gaps []messages.OutputGap) {
 	if lost > 0 {
 		why := ""
 		if job, err := r.Job(r.ctx, r.job); err == nil {
-			why = whyLost(job)
+			why = out.WhyLost(job)
 		}
 		r.printError(fmt.Errorf("%s of the output were not kept%s", humanize.IBytes(uint64(lost)), why))
 	}

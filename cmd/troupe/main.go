@@ -6,25 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 )
 
 // version is set by the linker (see the Makefile); "" is a plain go build.
 var version string
 
-// Main is the program and everything it takes from its surroundings.
-type Main struct {
-	In, Out, Err *os.File
-	Env          []string // as os.Environ
-	Version      string
-
-	mask    string // the caller's umask, where it is not ours; see keepOwnBits
-	misread bool   // the flags could not be read
-	client  bool   // the verb asks a daemon
-	helped  error  // what became of the help that was asked for
-}
-
 func main() {
-	m := &Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
+	m := &cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
 	keepOwnBits(m)
 	os.Exit(dispatch(m, os.Args[1:]))
 }
@@ -32,38 +24,28 @@ func main() {
 // keepOwnBits has what this process makes be its user's, whatever umask it was given:
 // without the bits of their owner directories and files could not be used by who made
 // them. Commands have the umask as it was.
-func keepOwnBits(m *Main) {
+func keepOwnBits(m *cli.Main) {
 	const own = 0o700
 	was := unix.Umask(0o077)
 	if was&own != 0 {
-		m.mask = fmt.Sprintf("%04o", was)
+		m.Mask = fmt.Sprintf("%04o", was)
 	}
 	unix.Umask(was &^ own)
 }
 
 // dispatch does what the arguments say and returns the exit status.
-func dispatch(m *Main, args []string) int {
+func dispatch(m *cli.Main, args []string) int {
 	root := newRoot(m)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	if err == nil {
-		err = m.helped
+		err = m.Helped
 	}
-	return finish(m, err, errorsAsJSON(m, cmd, args))
-}
-
-// getenv is the caller's value of a variable.
-func (m *Main) getenv(name string) (string, bool) {
-	for i := len(m.Env) - 1; i >= 0; i-- {
-		if v := m.Env[i]; len(v) > len(name) && v[len(name)] == '=' && v[:len(name)] == name {
-			return v[len(name)+1:], true
-		}
-	}
-	return "", false
+	return out.Finish(m, err, flags.ErrorsAsJSON(m, cmd, args))
 }
 
 // newRoot is the command line with its verbs.
-func newRoot(m *Main) *cobra.Command {
+func newRoot(m *cli.Main) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "troupe VERB [flags] [ARG...]",
@@ -78,7 +60,7 @@ started when told to, and reports how it ended exactly once.`,
 			if version {
 				return printVersion(m)
 			}
-			return printHelp(m, cmd)
+			return flags.PrintHelp(m, cmd)
 		},
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
@@ -89,10 +71,10 @@ started when told to, and reports how it ended exactly once.`,
 	root.SetOut(m.Out)
 	root.SetErr(m.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		m.misread = true
-		return flagError(cmd, err)
+		m.Misread = true
+		return flags.FlagError(cmd, err)
 	})
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.helped = printHelp(m, cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.Helped = flags.PrintHelp(m, cmd) })
 	root.SetHelpCommand(helpCommand(m, root))
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Name() == cobra.ShellCompRequestCmd {

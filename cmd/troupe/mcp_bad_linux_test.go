@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli"
 	"troupe/internal/dialect/core"
 	"troupe/internal/test/need"
 	"troupe/messages"
@@ -279,6 +280,6 @@ func TestBadInputOfMCPRequests(t *testing.T) {
 	_, err := io.WriteString(w.in, `{"jsonrpc":"2.0","id":52,"method":"tools/call","params":{"name":"run","argum`)
 	require.NoError(t, err)
 	require.NoError(t, w.in.Close())
-	w.server.ends(statusOwn)
+	w.server.ends(cli.StatusOwn)
 	leaveNothing(t, d.who(file))
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/artifact"
+	"troupe/internal/cli"
 	"troupe/internal/gateway/mcp"
 	"troupe/messages"
 )
@@ -55,7 +56,7 @@ func sessionsDir() string {
 
 // newDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
 // nothing, so that settings that cannot be are told before anything is there.
-func newDialect(m *Main, f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
+func newDialect(m *cli.Main, f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
 	check := &settingsChecker{file: at.file, text: at.text, env: m.Env}
 	check.mcp(at.MCP)
 	switch f.dialect {
@@ -71,7 +72,7 @@ func newDialect(m *Main, f *mcpFlags, at *settings, dir string, log *slog.Logger
 	if check.err != nil {
 		return nil, check.err
 	}
-	home, _ := m.getenv("HOME")
+	home, _ := m.Getenv("HOME")
 	s := &dialectFactory{
 		at: at, dir: dir, home: home, env: m.Env, beside: f.tools, pass: at.MCP.Env, log: log,
 		quota: messages.Quota{Bytes: int64(at.MCP.Output)},

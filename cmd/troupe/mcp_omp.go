@@ -8,6 +8,7 @@ import (
 
 	"troupe/backends/disk"
 	"troupe/internal/artifact"
+	"troupe/internal/cli/out"
 	"troupe/internal/dialect/omp"
 	"troupe/internal/gateway/mcp"
 	"troupe/internal/shelltext"
@@ -15,41 +16,6 @@ import (
 	"troupe/internal/shelltext/urls"
 	"troupe/messages"
 )
-
-// ompSettings are those of the dialect omp; what is absent is the family's default, but
-// that background jobs are on: without them there is no tool job.
-type ompSettings struct {
-	Async               *bool          `toml:"async"`
-	AutoBackground      bool           `toml:"auto_background"`
-	AutoBackgroundAfter configDuration `toml:"auto_background_after"`
-	PollWait            configDuration `toml:"poll_wait"`
-	Jobs                configCount    `toml:"jobs"` // that may run in the background
-	HeadTail            *bool          `toml:"strip_trailing_head_tail"`
-	MaxTimeout          configDuration `toml:"max_timeout"`
-	NoTimeout           bool           `toml:"zero_timeout_disables"`
-	Shell               string         `toml:"shell"`
-	OneShot             bool           `toml:"one_shot"`
-	Intercept           bool           `toml:"intercept"`
-	SearchTool          string         `toml:"search_tool"`
-	Rules               []rule         `toml:"rules"`
-	Minimize            *bool          `toml:"minimize"`
-	MinimizeOnly        []string       `toml:"minimize_only"`
-	MinimizeExcept      []string       `toml:"minimize_except"`
-	MinimizeFilters     string         `toml:"minimize_filters"` // a file
-	Skills              []string       `toml:"skills"`           // directories, as the next
-	Agents              []string       `toml:"agents"`
-	Plans               []string       `toml:"plans"`
-	Memories            []string       `toml:"memories"`
-	RulesOf             []string       `toml:"rule_files"`
-}
-
-// rule is a shelltext.Rule.
-type rule struct {
-	Pattern string `toml:"pattern"`
-	Flags   string `toml:"flags"`
-	Tool    string `toml:"tool"`
-	Message string `toml:"message"`
-}
 
 // omp is the dialect of oh-my-pi: the tools bash and job.
 func (s *dialectFactory) omp() (*mcp.Dialect, error) {
@@ -132,7 +98,7 @@ func ompDialect(c *ompSettings, s *dialectFactory) (omp.Settings, error) {
 		o.Minimizer.Filters, err = minimize.ParseFilters(text)
 	}
 	if err != nil {
-		return o, messages.Invalid(configReason, "omp.minimize_filters: the filters in "+c.MinimizeFilters+" cannot be used: "+err.Error())
+		return o, messages.Invalid(out.ConfigReason, "omp.minimize_filters: the filters in "+c.MinimizeFilters+" cannot be used: "+err.Error())
 	}
 	return o, nil
 }

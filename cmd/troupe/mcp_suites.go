@@ -14,16 +14,6 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// copilotSettings are those of the dialect copilot; what is absent is the family's default.
-type copilotSettings struct {
-	Process       bool           `toml:"process"` // each command is a process of its own, and none has a terminal
-	InitialWait   configDuration `toml:"initial_wait"`
-	Quiet         bool           `toml:"quiet"`          // no notices of ends
-	Profile       bool           `toml:"bash_env"`       // shells read BASH_ENV
-	DetachedLogs  string         `toml:"detached_logs"`  // directory
-	DetachedNames string         `toml:"detached_names"` // how they begin
-}
-
 // copilot is the dialect of Copilot CLI: bash, and what reads, writes, stops and lists.
 func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
 	c := s.at.Copilot
@@ -70,18 +60,6 @@ func ancestors() []int {
 		all = append(all, parent)
 	}
 	return all
-}
-
-// opencodeSettings are those of the dialect opencode; what is absent is the family's
-// default.
-type opencodeSettings struct {
-	HeadLines  configCount `toml:"head_lines"`
-	TailLines  configCount `toml:"tail_lines"`
-	Banned     []string    `toml:"banned"`
-	TempDir    string      `toml:"temp_dir"`
-	Background bool        `toml:"background"`
-	DataDir    string      `toml:"data_dir"`
-	Shell      string      `toml:"shell"`
 }
 
 // opencode is the dialect of opencode: bash and view.

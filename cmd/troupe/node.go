@@ -5,19 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"troupe"
 	"troupe/actors"
 	"troupe/backends/keeper"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/webhook"
 	"troupe/internal/journal"
 	"troupe/messages"
@@ -58,7 +53,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	}
 	gone.removedBy(fleet.Remove)
 	d.keeper = fleet
-	if build, own := fleet.Build(), d.main.describe().Version; build != own {
+	if build, own := fleet.Build(), d.main.Describe().Version; build != own {
 		d.log.Warn().Str("keeper", build).Str("version", own).Msg("the keeper is of another build, and goes on with its jobs: the daemon that starts when it has none replaces it")
 	}
 	d.numbers.watch(fleet)
@@ -119,17 +114,8 @@ func (d *daemon) webhooks() (*webhook.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return webhook.New(webhook.Options{Secret: secret, Agent: "troupe/" + d.main.describe().Version}), nil
+	return webhook.New(webhook.Options{Secret: secret, Agent: "troupe/" + d.main.Describe().Version}), nil
 }
-
-// What a daemon keeps of finished jobs, where its settings do not say.
-const (
-	journalJobs = 10_000
-	journalAge  = 7 * 24 * time.Hour
-	journalLogs = 10 << 30
-
-	journalSpare = time.Hour // more than the node takes to forget
-)
 
 // openKeepers finds the keeper of the state directory, or starts one, and those of the
 // detached jobs.
@@ -207,7 +193,7 @@ func (d *daemon) shutdown(_ context.Context, r messages.ShutdownNode) ([]message
 			return nil, lerr
 		case live > 0:
 			return nil, &messages.Error{
-				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", plural(live, "job")),
+				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", out.Plural(live, "job")),
 				Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
 			}
 		}
@@ -251,7 +237,7 @@ func (d *daemon) end() error {
 	return err
 }
 
-// finish takes what became of the node. A refusal leaves all as it was.
+// Finish takes what became of the node. A refusal leaves all as it was.
 func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 	var left *troupe.SurvivorsError
 	var refused *messages.Error
@@ -269,35 +255,4 @@ func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 		return left.Survivors, nil
 	}
 	return nil, nil
-}
-
-// newLog is what the daemon says on stderr: sentences on a terminal, an object a
-// line elsewhere.
-func newLog(m *Main, s *settings) zerolog.Logger {
-	var to zerolog.LevelWriter
-	if isTerminal(m.Err) {
-		to = zerolog.MultiLevelWriter(zerolog.ConsoleWriter{Out: m.Err, TimeFormat: "15:04:05.000"})
-	} else {
-		to = zerolog.MultiLevelWriter(&boundedLog{file: m.Err})
-	}
-	return zerolog.New(to).Level(s.Log.Level).With().Timestamp().Logger()
-}
-
-// slogger is the log for who speaks slog.
-func slogger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
-
-// maxLog bounds a log that is a file: then it begins anew.
-const maxLog = 4 << 20
-
-// boundedLog writes to a file that does not grow for ever; to a pipe or a socket,
-// whose reader sees to that, it just writes.
-type boundedLog struct{ file *os.File }
-
-// Write implements io.Writer. zerolog writes one line at a time.
-func (b *boundedLog) Write(p []byte) (int, error) {
-	if info, err := b.file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
-		_ = b.file.Truncate(0)
-		_, _ = b.file.Seek(0, io.SeekStart) // one that is not appended to would go on behind a hole, and be too large at once
-	}
-	return b.file.Write(p)
 }

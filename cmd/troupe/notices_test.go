@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli"
 	"troupe/internal/gateway/webhook"
 )
 
@@ -31,7 +32,7 @@ type receiver struct {
 	slow time.Duration            // an answer takes up to this
 }
 
-// received is one request.
+// Received is one request.
 type received struct {
 	id     string
 	seq    uint64
@@ -194,7 +195,7 @@ func TestOnFinishCommand(t *testing.T) {
 	ps.ends(0)
 	nested := d.beside("run", "--scope", "notify", "--on-finish", "true", "true").start()
 	nested.err.has(t, "a notice would cause another")
-	nested.ends(statusOwn)
+	nested.ends(cli.StatusOwn)
 }
 
 // A command whose directory is gone by then, and one whose record does not fit into
@@ -355,5 +356,5 @@ func TestSecurityOnFinishSecret(t *testing.T) {
 	require.NoError(t, os.WriteFile(p.file("secret"), []byte("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), 0o644))
 	p.start()
 	p.err.has(t, "must be a file of yours with mode 0600")
-	p.ends(statusOwn)
+	p.ends(cli.StatusOwn)
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
 	"troupe/internal/test/need"
 )
 
@@ -82,7 +83,7 @@ func TestACommandDoesNotWaitForADirectoryThatMayNotBeWritten(t *testing.T) {
 	p = program(t, "run", "echo $$ > pid; exec yes")
 	p.Env = append(p.Env, "TMPDIR="+dir)
 	p.Stdout = &lines{news: make(chan struct{}, 1)}
-	p.start().ends(statusOwn)
+	p.start().ends(cli.StatusOwn)
 	p.err.has(t, "troupe: the output cannot be stored in "+dir+": "+why+"; set TMPDIR to a directory of yours\n")
 	pid, err := os.ReadFile(p.file("pid"))
 	if err != nil {

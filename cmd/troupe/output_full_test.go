@@ -1,11 +1,12 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+
+	"troupe/internal/cli"
 )
 
 // A command that waits because its output has no place looks like one that has
@@ -32,19 +33,6 @@ func TestACommandThatWaitsForRoomSaysSo(t *testing.T) {
 	}
 }
 
-// Who finds something else that ends the command waits for nobody: it may be over, and
-// who waits for it waits for him.
-func TestWhatEndsACommandWaitsForNobody(t *testing.T) {
-	t.Parallel()
-	g := &foreground{useless: make(chan error, 1)}
-	first := errors.New("first")
-	g.abort(first)
-	g.abort(errors.New("second"))
-	if got := <-g.useless; got != first {
-		t.Errorf("heard %v", got)
-	}
-}
-
 // A directory that is missing is not full: the command would wait for ever, and
 // is ended. What fits into memory needs none.
 func TestACommandDoesNotWaitForADirectoryThatIsMissing(t *testing.T) {
@@ -59,7 +47,7 @@ func TestACommandDoesNotWaitForADirectoryThatIsMissing(t *testing.T) {
 			p.Env = append(p.Env, "TMPDIR=/nowhere")
 			out := &lines{news: make(chan struct{}, 1)}
 			p.Stdout = out
-			p.start().ends(statusOwn)
+			p.start().ends(cli.StatusOwn)
 			p.err.has(t, want)
 			pid, err := os.ReadFile(p.file("pid"))
 			if err != nil {

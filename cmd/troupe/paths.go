@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
 	"troupe/internal/gateway/http/peer"
 	"troupe/messages"
 )
@@ -36,7 +37,7 @@ const (
 )
 
 // defaultSocket is where the daemon of this user listens.
-func defaultSocket(m *Main) string {
+func defaultSocket(m *cli.Main) string {
 	if dir, ok := absolutePath(m, "XDG_RUNTIME_DIR"); ok {
 		return filepath.Join(dir, "troupe", socketName)
 	}
@@ -48,16 +49,18 @@ func defaultSocket(m *Main) string {
 }
 
 // defaultState is where the daemon of this user keeps what must outlive it.
-func defaultState(m *Main) (string, error) { return homeDirectory(m, "XDG_STATE_HOME", ".local/state") }
+func defaultState(m *cli.Main) (string, error) {
+	return homeDirectory(m, "XDG_STATE_HOME", ".local/state")
+}
 
 // defaultConfig is the file that is read when none is named.
-func defaultConfig(m *Main) (string, error) {
+func defaultConfig(m *cli.Main) (string, error) {
 	dir, err := homeDirectory(m, "XDG_CONFIG_HOME", ".config")
 	return filepath.Join(dir, "config.toml"), err
 }
 
 // homeDirectory is the directory of troupe below that of a variable, or of the user.
-func homeDirectory(m *Main, name, otherwise string) (string, error) {
+func homeDirectory(m *cli.Main, name, otherwise string) (string, error) {
 	if dir, ok := absolutePath(m, name); ok {
 		return filepath.Join(dir, "troupe"), nil
 	}
@@ -72,8 +75,8 @@ func homeDirectory(m *Main, name, otherwise string) (string, error) {
 
 // absolutePath is a variable that names a path; a relative one is none, as the XDG
 // rules have it.
-func absolutePath(m *Main, name string) (string, bool) {
-	path, _ := m.getenv(name)
+func absolutePath(m *cli.Main, name string) (string, bool) {
+	path, _ := m.Getenv(name)
 	return path, filepath.IsAbs(path)
 }
 
@@ -166,4 +169,9 @@ func cannotWrite(dir string, err error) error {
 	return &messages.Error{
 		Code: messages.Refused, Reason: "directory", Message: dir + " cannot be written: " + err.Error(), Hint: "make room and set its rights, or name another directory",
 	}
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) == nil
 }

@@ -13,6 +13,9 @@ import (
 	"troupe"
 	"troupe/backends/keeper"
 	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http"
 	"troupe/messages"
 )
@@ -32,7 +35,7 @@ func byPidFile(cmd *cobra.Command) {
 			return messages.Invalid(pidFlag, "--pid-file is empty; leave it out or name a file")
 		}
 		if len(given) > 0 {
-			e := messages.Invalid("arguments", "--pid-file names the job, so "+quoted(given[0])+" is too much")
+			e := messages.Invalid("arguments", "--pid-file names the job, so "+out.Quoted(given[0])+" is too much")
 			e.Hint = "give one of them"
 			return e
 		}
@@ -50,7 +53,7 @@ func pidFileOf(cmd *cobra.Command) string {
 
 // askDetached does a verb with the job of a pid file: by the daemon, if that has it,
 // else by its own keeper.
-func askDetached(m *Main, a *daemonCommand, file string, check, do func(*daemonCommand) error) error {
+func askDetached(m *cli.Main, a *daemonCommand, file string, check, do func(*daemonCommand) error) error {
 	cmd := a.cmd
 	alone := withoutDaemon(cmd)
 	p, err := keeper.ReadPIDFile(file)
@@ -86,7 +89,7 @@ func askDetached(m *Main, a *daemonCommand, file string, check, do func(*daemonC
 }
 
 // daemonWithJob is the daemon, if it runs and has the job; else nil.
-func daemonWithJob(ctx context.Context, m *Main, p keeper.PIDFile) *client.Client {
+func daemonWithJob(ctx context.Context, m *cli.Main, p keeper.PIDFile) *client.Client {
 	at, err := readSettings(m)
 	if err != nil {
 		return nil
@@ -136,7 +139,7 @@ const guestPatience = 30 * time.Second
 
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
-func asGuest(ctx context.Context, m *Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
+func asGuest(ctx context.Context, m *cli.Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
 	o, err := fleetOptions(m, &settings{})
 	if err != nil {
 		return err
@@ -156,7 +159,7 @@ func asGuest(ctx context.Context, m *Main, p keeper.PIDFile, urgent bool, ask fu
 }
 
 // inFleet asks a node of this process over the keeper of a job.
-func inFleet(ctx context.Context, m *Main, p keeper.PIDFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
+func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
 	patient, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
 	fleet, err := keeper.OpenFleet(patient, o)
@@ -180,7 +183,7 @@ func inFleet(ctx context.Context, m *Main, p keeper.PIDFile, o keeper.FleetOptio
 	if err != nil {
 		return err
 	}
-	server := http.New(http.Options{Node: http.AdaptNode(node), Version: m.describe().Version})
+	server := http.New(http.Options{Node: http.AdaptNode(node), Version: m.Describe().Version})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(door) }()
 	defer func() {
@@ -242,7 +245,7 @@ func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) err
 			}
 			seen, err := keeper.Inspect(p.Dir)
 			if err == nil {
-				err = unsupported("follow", "without a daemon the log is not followed", "tail -f "+quoted(seen.File)+" does it; or start one with troupe serve")
+				err = out.Unsupported("follow", "without a daemon the log is not followed", "tail -f "+out.Quoted(seen.File)+" does it; or start one with troupe serve")
 			}
 			return err
 		}
@@ -254,14 +257,14 @@ func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) err
 func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error {
 	for _, condition := range []string{"match", "port", "quiet", "input"} {
 		if cmd.Flags().Changed(condition) {
-			return unsupported("condition", "--"+condition+" needs a daemon: without one only the end of a detached job is waited for", "start one with troupe serve")
+			return out.Unsupported("condition", "--"+condition+" needs a daemon: without one only the end of a detached job is waited for", "start one with troupe serve")
 		}
 	}
 	limit, cancel := ctx, context.CancelFunc(func() {})
-	if d, ok := cmd.Flags().Lookup("timeout").Value.(*durationFlag); ok && d.set {
-		over := time.Now().Add(d.d)
+	if d, ok := cmd.Flags().Lookup("timeout").Value.(*flags.Duration); ok && d.Given {
+		over := time.Now().Add(d.D)
 		limit, cancel = context.WithDeadline(ctx, over)
-		defer func() { d.d = max(time.Until(over), time.Millisecond) }() // what is left for the last question
+		defer func() { d.D = max(time.Until(over), time.Millisecond) }() // what is left for the last question
 	}
 	defer cancel()
 	err := keeper.WaitEnd(limit, p.Dir)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -72,7 +73,7 @@ func TestSurvivorsAreTold(t *testing.T) {
 		{"shutdown", "--stop-jobs"},
 	} {
 		p := d.beside(args...).start()
-		p.ends(statusSurvivors)
+		p.ends(cli.StatusSurvivors)
 		p.err.has(t, named)
 		if len(args) == 4 {
 			p.err.has(t, "there is no job j3")
@@ -81,12 +82,12 @@ func TestSurvivorsAreTold(t *testing.T) {
 	p := d.beside("stop", "--json", "j3", "j1", "j2").start()
 	var all stopped
 	require.NoError(t, json.Unmarshal([]byte(p.rest()), &all))
-	p.ends(statusSurvivors)
+	p.ends(cli.StatusSurvivors)
 	require.Equal(t, []messages.JobID{"j1", "j2"}, all.Jobs)
 	require.Equal(t, left, all.Survivors)
 	require.Equal(t, messages.NotFound, all.Errors[0].Code)
 	p = d.beside("stop", "j2", "j3").start()
-	p.ends(statusMissing)
+	p.ends(cli.StatusMissing)
 	p.err.has(t, "there is no job j3")
 	d.beside("stop", "j2").start().ends(0)
 }
@@ -102,7 +103,7 @@ func TestMissingLinesAreTold(t *testing.T) {
 	})
 	for n, want := range map[string]bool{"2": false, "3": true} {
 		p := d.beside("logs", "-n", n, "j1").start()
-		p.ends(statusMissing)
+		p.ends(cli.StatusMissing)
 		require.Equal(t, want, strings.Contains(p.err.String(), "only the last 4 B are shown"), "%s: %s", n, p.err)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 )
 
 // printer is where the program shows things: what the command prints, its own
@@ -17,7 +20,7 @@ import (
 // and nobody is blocked for long by what we say ourselves.
 type printer struct {
 	out, err printerStream
-	voice    asyncWriter
+	voice    out.AsyncWriter
 
 	writeMu sync.Mutex // of who writes to a terminal
 	drawn   bool       // the line is there; guarded by turn
@@ -40,12 +43,12 @@ type printerStream struct {
 	ours     bool // it is where we speak, too
 }
 
-func newScreen(m *Main) *printer {
+func newScreen(m *cli.Main) *printer {
 	s := &printer{last: time.Now()}
-	s.out = printerStream{screen: s, file: m.Out, terminal: isTerminal(m.Out)}
-	s.err = printerStream{screen: s, file: m.Err, terminal: isTerminal(m.Err)}
+	s.out = printerStream{screen: s, file: m.Out, terminal: cli.IsTerminal(m.Out)}
+	s.err = printerStream{screen: s, file: m.Err, terminal: cli.IsTerminal(m.Err)}
 	s.err.ours = true
-	s.out.ours = s.out.terminal && s.err.terminal || sameFile(m.Out, m.Err)
+	s.out.ours = s.out.terminal && s.err.terminal || cli.SameFile(m.Out, m.Err)
 	return s
 }
 
@@ -73,8 +76,8 @@ func (p *printerStream) Write(b []byte) (int, error) {
 // notef writes a sentence of ours on a line of its own. One that cannot be written
 // is lost: there is nobody to tell.
 func (s *printer) notef(format string, args ...any) {
-	text := "troupe: " + clean(fmt.Sprintf(format, args...)) + "\n"
-	s.voice.do(func() {
+	text := "troupe: " + out.Clean(fmt.Sprintf(format, args...)) + "\n"
+	s.voice.Do(func() {
 		if s.err.terminal {
 			s.writeMu.Lock()
 			defer s.writeMu.Unlock()
@@ -105,7 +108,7 @@ func (s *printer) echoed(sig os.Signal) {
 	if !s.err.terminal || sig != unix.SIGINT && sig != unix.SIGQUIT {
 		return
 	}
-	s.voice.do(func() {
+	s.voice.Do(func() {
 		s.writeMu.Lock()
 		defer s.writeMu.Unlock()
 		s.eraseLine()
@@ -115,10 +118,10 @@ func (s *printer) echoed(sig os.Signal) {
 
 // draw shows the line, if it is quiet.
 func (s *printer) draw(line string, silent time.Duration) {
-	if s.voice.busy() {
+	if s.voice.Busy() {
 		return // the terminal shows nothing now, and would show a row of lines later
 	}
-	s.voice.do(func() {
+	s.voice.Do(func() {
 		s.writeMu.Lock()
 		defer s.writeMu.Unlock()
 		if !s.quiet(silent) {
@@ -150,7 +153,7 @@ func (s *printer) eraseLine() {
 
 // clear takes the line away.
 func (s *printer) clear() {
-	s.voice.do(func() {
+	s.voice.Do(func() {
 		s.writeMu.Lock()
 		defer s.writeMu.Unlock()
 		s.eraseLine()

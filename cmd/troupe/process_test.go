@@ -17,13 +17,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/cli"
 )
 
 // tooLong is how long anything may take that happens at once, on a machine that has
 // a lot else to do. A test that waits so long has failed.
 const tooLong = 2 * time.Minute
 
-// long is how long a program may live that a test asks again and again.
+// Long is how long a program may live that a test asks again and again.
 const long = 8 * time.Minute
 
 // process is the program as a process of its own, with a temporary directory
@@ -129,7 +131,7 @@ func (p *process) ends(want ...int) {
 	}
 	got := p.ProcessState.ExitCode()
 	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		got = signalBase + int(status.Signal()) // as a shell says it
+		got = cli.SignalBase + int(status.Signal()) // as a shell says it
 	}
 	if !slices.Contains(want, got) {
 		p.t.Errorf("exit status %d (%v), want one of %d; stderr:\n%s", got, p.ProcessState, want, p.err)

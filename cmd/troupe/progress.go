@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"troupe/internal/cli"
 	"troupe/messages"
 )
 
@@ -22,7 +23,7 @@ const (
 // progress draws a line on the terminal while the command is silent, until the
 // function that it returns is called.
 func (g *foreground) progress(ctx context.Context) func() {
-	kind, _ := g.main.getenv("TERM")
+	kind, _ := g.main.Getenv("TERM")
 	if !g.screen.err.terminal || g.request.Terminal != (messages.Terminal{}) || kind == "" || kind == "dumb" {
 		return func() {}
 	}
@@ -75,7 +76,7 @@ func progressLine(job messages.Job, since time.Duration) string {
 // must not write on it by itself.
 func (g *foreground) mayDraw() bool {
 	ours := false
-	_ = control(g.screen.err.file, func(fd int) {
+	_ = cli.Control(g.screen.err.file, func(fd int) {
 		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 		ours = err == nil && group == unix.Getpgrp()
 	})
@@ -84,7 +85,7 @@ func (g *foreground) mayDraw() bool {
 
 // fit cuts a line to the width of the terminal: one that wraps cannot be wiped.
 func (g *foreground) fit(line string) string {
-	_ = control(g.screen.err.file, func(fd int) {
+	_ = cli.Control(g.screen.err.file, func(fd int) {
 		if width, _, err := term.GetSize(fd); err == nil && width > 0 && len(line) >= width {
 			line = line[:width-1]
 		}

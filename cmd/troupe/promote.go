@@ -3,13 +3,15 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-func promoteCommand(m *Main) *cobra.Command {
+func promoteCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: jobIDs(m, false, 1),
+		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: flags.OneJob, ValidArgsFunction: jobIDs(m, false, 1),
 		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice. It stays then, also if it was in the background before,\nwhen the agent leaves in whose scope it is.",
 	}
 	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {

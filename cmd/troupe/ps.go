@@ -9,6 +9,9 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -19,10 +22,10 @@ type psFlags struct {
 	scope, state string
 }
 
-func psCommand(m *Main) *cobra.Command {
+func psCommand(m *cli.Main) *cobra.Command {
 	f := &psFlags{}
 	cmd := &cobra.Command{
-		Use: "ps [flags]", Short: "List the jobs of the daemon", Args: noArgs,
+		Use: "ps [flags]", Short: "List the jobs of the daemon", Args: flags.NoArgs,
 		Long: `List the jobs that live, oldest first; with -a the finished ones, too. On a
 terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 		Example: `  troupe ps -a --scope main/ci
@@ -38,7 +41,7 @@ terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 
 func (f *psFlags) check(a *daemonCommand) error {
 	if a.cmd.Flags().Changed("state") && !slices.Contains(states, f.state) {
-		return messages.Invalid("state", "there is no such state as "+quoted(f.state)+"; use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
+		return messages.Invalid("state", "there is no such state as "+out.Quoted(f.state)+"; use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
 	}
 	return checkScope(a, "scope", f.scope)
 }
@@ -65,13 +68,13 @@ func listJobs(a *daemonCommand, f *psFlags) error {
 		}
 		return nil
 	}
-	return printTable(a.main, jobTable(list.Jobs, time.Now()))
+	return out.PrintTable(a.main, jobTable(list.Jobs, time.Now()))
 }
 
 // jobTable shows jobs. Columns in which all of them are the same by default are
 // empty, and so left out.
-func jobTable(jobs []messages.Job, now time.Time) *table {
-	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, spare: []int{5, 3, 2}, long: 1} // OUTPUT, SESSION, SCOPE; NAME
+func jobTable(jobs []messages.Job, now time.Time) *out.Table {
+	t := &out.Table{Head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, Spare: []int{5, 3, 2}, Long: 1} // OUTPUT, SESSION, SCOPE; NAME
 	apart := slices.ContainsFunc(jobs, func(j messages.Job) bool { return j.Scope != messages.MainScope })
 	for _, j := range jobs {
 		scope, session := "", ""
@@ -85,7 +88,7 @@ func jobTable(jobs []messages.Job, now time.Time) *table {
 		if len(j.Output) == 0 {
 			output = "?" // the keeper does not say
 		}
-		t.add(string(j.ID), j.Name, scope, session, statusText(j, now), output, j.Command)
+		t.Add(string(j.ID), j.Name, scope, session, statusText(j, now), output, j.Command)
 	}
 	return t
 }
@@ -102,13 +105,13 @@ func outputBytes(j messages.Job) uint64 {
 // statusText is where a job stands, as people say it.
 func statusText(j messages.Job, now time.Time) string {
 	if j.State.Ended() {
-		return endText(j) + ", " + ago(now.Sub(j.Ended)) + " ago"
+		return endText(j) + ", " + out.Ago(now.Sub(j.Ended)) + " ago"
 	}
 	since := j.Started
 	if since.IsZero() {
 		since = j.Created
 	}
-	text := string(j.State) + " " + ago(now.Sub(since))
+	text := string(j.State) + " " + out.Ago(now.Sub(since))
 	switch {
 	case j.WaitingForSecret:
 		text += ", waits for a secret"

@@ -3,13 +3,15 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-func rmCommand(m *Main) *cobra.Command {
+func rmCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: jobIDs(m, true, 0),
+		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: flags.SomeJobs, ValidArgsFunction: jobIDs(m, true, 0),
 	}
 	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		ids := make([]messages.JobID, len(a.args))

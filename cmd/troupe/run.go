@@ -5,32 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
-
-// runFlags are the flags of run as they were typed.
-type runFlags struct {
-	cmd *cobra.Command
-
-	file    string
-	log     string
-	cwd     string
-	env     []string
-	envFile []string
-	shell   string
-
-	timeout, grace, promoteAfter durationFlag
-	onExit, streams, envPolicy   enumFlag
-	maxOutput                    quotaFlag
-	noStdin, interactive, pty    bool
-	background, noDaemon, detach bool
-	json                         bool
-
-	session, keys                 string
-	leave                         []byte // what keys are
-	scope, name, description, key string
-	onFinish                      []string
-}
 
 const runUse = `run [flags] 'SHELL TEXT'
 troupe run [flags] PROG ARG...
@@ -59,20 +37,20 @@ const runStatuses = `Exit status:
   130   Ctrl-C ended it (128+SIGINT)      125   troupe failed
   126   it cannot be executed             127   it was not found`
 
-func runCommand(m *Main) *cobra.Command {
+func runCommand(m *cli.Main) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use: runUse, Short: "Run a command to its end", Long: runLong, Example: runExamples,
-		Annotations: map[string]string{helpEnd: runStatuses},
+		Annotations: map[string]string{flags.HelpEnd: runStatuses},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return execute(m, f, args, cmd.ArgsLenAtDash() == 0)
 		},
 	}
 	f.cmd = cmd
-	f.define()
-	for name, w := range map[string]enumFlag{"on-exit": f.onExit, "streams": f.streams, "env-policy": f.envPolicy} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(strings.Split(w.kind, "|"), cobra.ShellCompDirectiveNoFileComp))
+	defineRunFlags(f)
+	for name, w := range map[string]flags.Enum{"on-exit": f.onExit, "streams": f.streams, "env-policy": f.envPolicy} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(strings.Split(w.Kind, "|"), cobra.ShellCompDirectiveNoFileComp))
 	}
 	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		other := func(s messages.SessionInfo) bool { return s.Session != messages.DefaultSession }
@@ -81,10 +59,10 @@ func runCommand(m *Main) *cobra.Command {
 	return cmd
 }
 
-func (f *runFlags) define() {
-	f.timeout, f.grace, f.promoteAfter = durationFlag{name: "timeout"}, durationFlag{name: "grace", zero: true}, durationFlag{name: "promote-after"}
-	f.onExit, f.streams = enumFlag{kind: "keep|kill|adopt"}, enumFlag{kind: "merged|separate"}
-	f.envPolicy = enumFlag{kind: "caller|allow|agent|clean"}
+func defineRunFlags(f *runFlags) {
+	f.timeout, f.grace, f.promoteAfter = flags.Duration{Name: "timeout"}, flags.Duration{Name: "grace", Zero: true}, flags.Duration{Name: "promote-after"}
+	f.onExit, f.streams = flags.Enum{Kind: "keep|kill|adopt"}, flags.Enum{Kind: "merged|separate"}
+	f.envPolicy = flags.Enum{Kind: "caller|allow|agent|clean"}
 	set := f.cmd.Flags()
 	set.SetInterspersed(false)
 	set.SortFlags = false
@@ -115,61 +93,4 @@ func (f *runFlags) define() {
 	set.StringArrayVar(&f.onFinish, "on-finish", nil, "have the daemon tell a shell `TEXT`, with the record as its input, or a URL of the end; up to four times")
 	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
 	set.StringVar(&f.keys, "detach-keys", detachKeys, "with --pty, in the daemon: the `KEYS` that leave the command to the background")
-}
-
-// check refuses what cannot be done yet and what contradicts itself.
-func (f *runFlags) check() *messages.Error {
-	if f.cmd.Flags().Changed("detach-keys") && !f.pty {
-		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")
-	}
-	var err error
-	if f.leave, err = controlKeys(f.keys); err != nil {
-		return coded(err)
-	}
-	switch {
-	case f.log != "" && !f.detach:
-		return messages.Invalid("log", "--log is for a detached command; give --detach, or redirect the output")
-	case f.detach && len(f.onFinish) > 0:
-		return messages.Invalid("on_finish", "--detach and --on-finish contradict each other: a detached command needs no daemon, and only that tells of an end")
-	case f.detach && f.promoteAfter.set:
-		return messages.Invalid("promote_after", "--detach and --promote-after contradict each other; give one of them")
-	case f.detach && f.interactive:
-		return messages.Invalid("stdin", "--detach and -i contradict each other: a detached command reads nothing")
-	case f.detach && f.streams.value == string(messages.SeparateStreams):
-		return messages.Invalid("streams", "--detach and --streams separate contradict each other: a detached command has one log")
-	case f.pty && f.streams.value == string(messages.SeparateStreams):
-		return messages.Invalid("streams", "--pty and --streams separate contradict each other: a terminal has one stream")
-	case f.background && f.noDaemon && !f.detach:
-		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
-	case f.background && f.promoteAfter.set:
-		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
-	case f.session == string(messages.DefaultSession):
-		return messages.Invalid("session", "the session default is that of the commands without one, which run beside one another; give another name")
-	case f.session != "" && f.detach:
-		return messages.Invalid("session", "--session and --detach contradict each other: a command in the shell of a session ends with that")
-	case f.session != "" && f.noDaemon:
-		return messages.Invalid("session", "--session and --no-daemon contradict each other: a session outlives the command")
-	case f.session != "" && f.onExit.value == string(messages.KeepChildren):
-		return messages.Invalid("on_exit", "--session and --on-exit keep contradict each other: what a command leaves behind is the shell's, and ends with that")
-	case len(f.onFinish) > 0 && f.noDaemon:
-		return messages.Invalid("on_finish", "--on-finish and --no-daemon contradict each other: what tells of the end must outlive the command")
-	case f.noStdin && f.interactive:
-		return messages.Invalid("stdin", "-n and -i contradict each other; give one of them")
-	case f.file == "-" && f.interactive:
-		return messages.Invalid("stdin", "-f - reads the shell text from standard input, so -i has none to give; put the text in a file")
-	}
-	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy"} {
-		if l := f.cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
-			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
-		}
-	}
-	return nil
-}
-
-// checkLocal refuses what a command in this process cannot have.
-func (f *runFlags) checkLocal() *messages.Error {
-	if messages.OnExit(f.onExit.value) == messages.KeepChildren {
-		return unsupported("on_exit", "--on-exit keep needs a daemon: what a command leaves behind ends with this process", "leave it out, or start one with troupe serve")
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe"
-	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -23,7 +23,7 @@ func (g *foreground) findHost() error {
 	if f.detach {
 		return g.findDetached()
 	}
-	needed := f.background || f.session != "" || (f.promoteAfter.set || len(f.onFinish) > 0) && !f.noDaemon
+	needed := f.background || f.session != "" || (f.promoteAfter.Given || len(f.onFinish) > 0) && !f.noDaemon
 	if !f.noDaemon {
 		c, err := findDaemon(g.main, needed, g.screen)
 		if err != nil {
@@ -40,8 +40,8 @@ func (g *foreground) findHost() error {
 	if err := f.checkLocal(); err != nil {
 		return err
 	}
-	g.request.Umask = g.main.mask
-	if f.promoteAfter.set {
+	g.request.Umask = g.main.Mask
+	if f.promoteAfter.Given {
 		g.screen.notef("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
@@ -59,35 +59,14 @@ func (g *foreground) look() error {
 	go func() { found <- g.findHost() }()
 	select {
 	case err := <-found:
-		if err == nil || !g.signals.received() {
+		if err == nil || !g.signals.Received() {
 			return err // a signal that comes now is for the command
 		}
-	case sig := <-g.signals.heard:
-		g.signals.first(sig)
+	case sig := <-g.signals.Heard:
+		g.signals.First(sig)
 	}
-	g.screen.echoed(g.signals.got)
+	g.screen.echoed(g.signals.Got)
 	return g.givenUp("the command was not started")
-}
-
-// findDaemon connects to the daemon, starts it if it is needed, and is nil where there
-// is none and none is needed.
-func findDaemon(m *Main, needed bool, s *printer) (*client.Client, error) {
-	at, err := readSettings(m)
-	if err != nil {
-		return nil, err
-	}
-	c, err := connect(context.Background(), at.Socket)
-	switch {
-	case err == nil:
-		return c, nil
-	case !errors.Is(err, client.ErrNoDaemon) && (needed || at.named):
-		return nil, err
-	case !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "socket"}):
-		return nil, err
-	case !needed:
-		return nil, nil
-	}
-	return startDaemon(m, at, s)
 }
 
 // forDaemon makes a request that means the same in another process as in ours.
@@ -100,7 +79,7 @@ func (g *foreground) forDaemon() error {
 		}
 		r.Dir = dir
 	}
-	r.Umask = g.main.umask()
+	r.Umask = g.main.Umask()
 	// What marks the processes of another node must not mark this job: that node
 	// would end it with its own.
 	r.BaseEnv = slices.DeleteFunc(slices.Clone(r.BaseEnv), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
@@ -115,7 +94,7 @@ func (g *foreground) forDaemon() error {
 		r.Stdin = messages.StdinPipe
 		g.stdinForwarded = true
 	}
-	r.Background, r.PromoteAfter = g.flags.background || g.flags.detach, g.flags.promoteAfter.d
+	r.Background, r.PromoteAfter = g.flags.background || g.flags.detach, g.flags.promoteAfter.D
 	return nil
 }
 
@@ -131,24 +110,6 @@ func isNull(f *os.File) bool {
 	null, err := os.Stat(os.DevNull)
 	info, ferr := f.Stat()
 	return err == nil && ferr == nil && os.SameFile(null, info)
-}
-
-// umask is the mask that this process was given, in octal; "" where it cannot be seen
-// without changing it.
-func (m *Main) umask() string {
-	if m.mask != "" {
-		return m.mask
-	}
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return ""
-	}
-	for line := range bytes.Lines(b) {
-		if value, ok := bytes.CutPrefix(line, []byte("Umask:")); ok {
-			return string(bytes.TrimSpace(value))
-		}
-	}
-	return ""
 }
 
 // feed passes our input on to a command that does not share it. Its failure ends
@@ -171,7 +132,7 @@ func (g *foreground) tellGoesOn(job messages.Job) error {
 	var err error
 	switch {
 	case g.flags.json:
-		err = writeJSON(g.main.Out, job)
+		err = out.WriteJSON(g.main.Out, job)
 	case g.request.Background:
 		_, err = fmt.Fprintln(g.main.Out, job.ID)
 	}
@@ -182,7 +143,7 @@ func (g *foreground) tellGoesOn(job messages.Job) error {
 		g.screen.notef("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
 	}
 	if errors.Is(err, unix.EPIPE) {
-		return exitStatus(signalBase + int(unix.SIGPIPE))
+		return cli.ExitStatus(cli.SignalBase + int(unix.SIGPIPE))
 	}
 	return err
 }

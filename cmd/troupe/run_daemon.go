@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
 	"sync"
 	"time"
 
@@ -71,42 +69,6 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 // givenUp is a run that was stopped before the daemon had said that it knows it.
 var givenUp = &messages.Error{Code: messages.Internal, Reason: "interrupted"}
 
-// daemonLeft is a connection that broke.
-var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
-
-// brokenOff is the error of a connection that broke. Which request it was says
-// nothing to who has typed a verb, nor does how it broke if somebody closed it.
-func brokenOff(err error) *messages.Error {
-	var at *url.Error
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	left := &messages.Error{
-		Code: messages.Internal, Reason: "daemon", Message: "the daemon has left",
-		Hint: "troupe serve starts it again; troupe ps -a then says what became of the job",
-	}
-	if !wasClosed(err) {
-		left.Message += ": " + err.Error()
-	}
-	return left
-}
-
-// connected is the error of a verb; one of its connection says that this broke, be it
-// before the reply or in the middle of it.
-func connected(err error) error {
-	var at *url.Error
-	var line *net.OpError
-	var coded *messages.Error
-	broke := errors.As(err, &at) || errors.As(err, &line)
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, client.ErrNoDaemon} {
-		broke = broke || errors.Is(err, end)
-	}
-	if broke && !errors.As(err, &coded) {
-		return brokenOff(err)
-	}
-	return err
-}
-
 func (h *daemonHost) tell() { h.once.Do(func() { close(h.known) }) }
 
 // await waits until the daemon knows the job.
@@ -119,7 +81,7 @@ func (h *daemonHost) await(ctx context.Context) error {
 	}
 }
 
-// name is the job that an id of ours means.
+// Name is the job that an id of ours means.
 func (h *daemonHost) name(id messages.JobID) messages.JobID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -245,7 +207,7 @@ func (s *rangeReader) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits until there is a next byte, which the next piece begins with.
+// Wait waits until there is a next byte, which the next piece begins with.
 func (s *rangeReader) wait() error {
 	select {
 	case <-time.After(time.Until(s.next)):

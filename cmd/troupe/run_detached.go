@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -13,15 +11,6 @@ import (
 	"troupe/backends/keeper"
 	"troupe/messages"
 )
-
-// fleetOptions is what the keepers of this state directory are found and started by.
-func fleetOptions(m *Main, at *settings) (keeper.FleetOptions, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return keeper.FleetOptions{}, fmt.Errorf("the keeper's program cannot be found: %w", err)
-	}
-	return keeper.FleetOptions{Root: filepath.Join(at.State, detachedName), Program: []string{self, "keeper"}, Build: m.describe().Version}, nil
-}
 
 // logFile makes --log absolute, and the links on the way to it the ones that are there
 // now.
@@ -131,12 +120,4 @@ func (g *foreground) tellDetached(job messages.Job) {
 	}
 	log := job.Output[0].File
 	g.screen.notef("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PIDFilePath(log))
-}
-
-// noDaemonHint says with the refusal that there is no daemon how detached jobs are found.
-func noDaemonHint(m *Main, e *messages.Error, at *settings) error {
-	if root := filepath.Join(at.State, detachedName); len(keeper.ListDetached(root)) > 0 {
-		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
-	}
-	return e
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/backends/keeper"
+	"troupe/internal/cli"
 )
 
 // detaches runs a command detached, with its log in out.log of the directory, and
@@ -51,7 +52,7 @@ func unkept(t *testing.T, file keeper.PIDFile) {
 	lock, err := os.Open(filepath.Join(file.Dir, "keeper.lock"))
 	require.NoError(t, err)
 	defer lock.Close()
-	require.NoError(t, control(lock, func(fd int) { err = syscall.Flock(fd, syscall.LOCK_SH) }))
+	require.NoError(t, cli.Control(lock, func(fd int) { err = syscall.Flock(fd, syscall.LOCK_SH) }))
 	require.NoError(t, err)
 }
 
@@ -93,7 +94,7 @@ func TestDetachedWithoutADaemon(t *testing.T) {
 	}
 	require.Equal(t, "running", p.shows("out.pid")["state"])
 	q := p.beside("ps").start()
-	q.ends(statusMissing)
+	q.ends(cli.StatusMissing)
 	q.err.has(t, "--pid-file")
 	wait, again := p.beside("wait", "--pid-file", "out.pid").start(), p.beside("wait", "--pid-file", "out.pid").start()
 	q = p.beside("wait", "--pid-file", "out.pid", "--timeout", "1ms").start() // and does not disturb the others
@@ -139,7 +140,7 @@ func TestStopOfAScopeOrAPidFile(t *testing.T) {
 	p := program(t)
 	file := p.detaches("exec sleep 600")
 	q := p.beside("stop", "--scope", "main/ci", "--pid-file", "out.pid").start()
-	q.ends(statusUsage)
+	q.ends(cli.StatusUsage)
 	q.err.has(t, "give one of them")
 	require.True(t, alive(strconv.Itoa(file.PID)))
 	q = p.beside("kill", "--pid-file", "out.pid").start()

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -15,7 +17,7 @@ const maxEnvFile = 2 << 20
 
 // addVariables takes the environment from the files, then from the flags. A name
 // alone takes the caller's value, and is left alone if there is none.
-func addVariables(m *Main, r *messages.RunCommand, f *runFlags) error {
+func addVariables(m *cli.Main, r *messages.RunCommand, f *runFlags) error {
 	for _, name := range f.envFile {
 		if err := readEnvFile(m, r, name); err != nil {
 			return err
@@ -29,7 +31,7 @@ func addVariables(m *Main, r *messages.RunCommand, f *runFlags) error {
 	return nil
 }
 
-func addVariable(m *Main, r *messages.RunCommand, kv string) error {
+func addVariable(m *cli.Main, r *messages.RunCommand, kv string) error {
 	name, _, given := strings.Cut(kv, "=")
 	if !messages.ValidEnvName(name) {
 		return &messages.Error{
@@ -39,7 +41,7 @@ func addVariable(m *Main, r *messages.RunCommand, kv string) error {
 	}
 	if given {
 		r.Env = append(r.Env, kv)
-	} else if value, ok := m.getenv(name); ok {
+	} else if value, ok := m.Getenv(name); ok {
 		r.Env = append(r.Env, name+"="+value)
 	}
 	return nil
@@ -47,16 +49,16 @@ func addVariable(m *Main, r *messages.RunCommand, kv string) error {
 
 // readEnvFile takes one variable a line, as it stands: there are no quotes and no
 // expansion. Empty lines and those that begin with # are left out.
-func readEnvFile(m *Main, r *messages.RunCommand, name string) error {
+func readEnvFile(m *cli.Main, r *messages.RunCommand, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return unreadable("env_file", "the environment file", err)
+		return out.Unreadable("env_file", "the environment file", err)
 	}
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, maxEnvFile+1))
 	switch {
 	case err != nil:
-		return unreadable("env_file", "the environment file", err)
+		return out.Unreadable("env_file", "the environment file", err)
 	case len(b) > maxEnvFile:
 		return &messages.Error{Code: messages.TooLarge, Reason: "env_file", Message: fmt.Sprintf("%s is larger than %d bytes", name, maxEnvFile), Hint: "the kernel takes no larger environment"}
 	}
@@ -66,7 +68,7 @@ func readEnvFile(m *Main, r *messages.RunCommand, name string) error {
 			continue
 		}
 		if err := addVariable(m, r, line); err != nil {
-			e := coded(err)
+			e := out.Coded(err)
 			return &messages.Error{Code: e.Code, Reason: e.Reason, Message: fmt.Sprintf("%s, line %d: %s", name, n+1, e.Message), Hint: e.Hint}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"troupe/internal/cli/out"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -25,11 +26,11 @@ type resultText struct {
 
 // MarshalJSON implements json.Marshaler: the fields of both, in one object.
 func (o *resultObject) MarshalJSON() ([]byte, error) {
-	job, err := plainJSON(o.job)
+	job, err := out.PlainJSON(o.job)
 	if err != nil {
 		return nil, err
 	}
-	more, err := plainJSON(o.more)
+	more, err := out.PlainJSON(o.more)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +50,8 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 		select {
 		case object := <-made:
 			return object
-		case sig := <-g.signals.heard:
-			g.signals.first(sig)
+		case sig := <-g.signals.Heard:
+			g.signals.First(sig)
 			g.hurried = true
 		case <-late:
 		}
@@ -59,11 +60,11 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 			return bare(job)
 		}
 		cancel()
-		late = g.signals.late()
+		late = g.signals.Late()
 	}
 }
 
-// bare is the object of an output that was not looked at: it has no text, and
+// Bare is the object of an output that was not looked at: it has no text, and
 // names no files, which end with the node unless they are kept.
 func bare(job messages.Job) *resultObject {
 	object := &resultObject{job: job, more: resultText{Truncated: wrote(job)}}

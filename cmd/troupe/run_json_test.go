@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/cli"
 	"troupe/messages"
 )
 
@@ -34,14 +35,14 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 		took    time.Duration
 	}{
 		"it heeds it":            {heeds, 1, resultText{Text: "seen"}, 0},
-		"it hangs":               {nil, 1, resultText{Truncated: true}, readerPatience},
+		"it hangs":               {nil, 1, resultText{Truncated: true}, cli.ReaderPatience},
 		"it hangs, and a second": {nil, 2, resultText{Truncated: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &foreground{
-					screen:  newScreen(&Main{Out: told, Err: told}),
-					signals: &signals{heard: make(chan os.Signal, signalBacklog)},
+					screen:  newScreen(&cli.Main{Out: told, Err: told}),
+					signals: &cli.Signals{Heard: make(chan os.Signal, cli.SignalBacklog)},
 				}
 				over := make(chan struct{})
 				result := at.result
@@ -52,7 +53,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 					}
 				}
 				for range at.signals {
-					g.signals.heard <- unix.SIGINT
+					g.signals.Heard <- unix.SIGINT
 				}
 				begun := time.Now()
 				object := g.object(job, result)

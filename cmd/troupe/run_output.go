@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
-
-// copyBuffer is how much of a log is copied at a time: more than a pipe takes.
-const copyBuffer = 128 << 10
 
 // relay copies one stream of the command to one of ours while it grows, byte by
 // byte as it is. It ends when no process can write any more, or at the size that
@@ -43,23 +37,6 @@ func newRelay(ctx context.Context, host host, stream messages.Stream, to *printe
 	return r
 }
 
-// outputError says that our own output takes no more: its reader has gone away
-// (EPIPE), its disk is full.
-type outputError struct{ err error }
-
-func (e *outputError) Error() string {
-	var at *fs.PathError
-	if !errors.As(e.err, &at) {
-		return "the output cannot be written: " + e.err.Error()
-	}
-	name := strings.TrimPrefix(at.Path, "/dev/")
-	if errors.Is(at, unix.ENOSPC) {
-		return name + " cannot be written: there is no space left (free some, or send it elsewhere)"
-	}
-	return name + " cannot be written: " + at.Err.Error()
-}
-func (e *outputError) Unwrap() error { return e.err }
-
 // show copies until the end. ctx ends it early.
 func (r *relay) show(ctx context.Context) error {
 	defer r.stop()
@@ -79,7 +56,7 @@ func (r *relay) show(ctx context.Context) error {
 	}
 }
 
-// write shows bytes. A reader that has kept us waiting for long is one for whom
+// Write shows bytes. A reader that has kept us waiting for long is one for whom
 // the command is held back.
 func (r *relay) write(b []byte) error {
 	if r.waits > 0 {
@@ -98,7 +75,7 @@ func (r *relay) write(b []byte) error {
 
 func (r *relay) keepPace() { r.once.Do(func() { go r.pace.keep(r.live) }) }
 
-// finish says that the command has ended and has written so many bytes.
+// Finish says that the command has ended and has written so many bytes.
 func (r *relay) finish(size int64) {
 	r.size <- size
 	r.stop()
@@ -112,12 +89,12 @@ func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
 		return from, err
 	}
 	defer func() { _ = follower.Close() }()
-	buf := make([]byte, copyBuffer)
+	buf := make([]byte, out.CopyBuffer)
 	for {
 		n, err := follower.Read(buf)
 		if n > 0 {
 			if err := r.write(buf[:n]); err != nil {
-				return from, &outputError{err}
+				return from, &out.OutputError{Err: err}
 			}
 			from = follower.Offset()
 			r.pace.reached(from)

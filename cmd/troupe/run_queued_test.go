@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/cli"
 )
 
 // Who waits for a turn is told that he does, and a setting says how many there are.
@@ -38,6 +40,6 @@ func TestADirectoryThatGoesWhileACommandWaits(t *testing.T) {
 	p.err.has(t, "the command waits for its turn in scope main")
 	require.NoError(t, os.Remove(d.file("sub")))
 	d.beside("kill", "j1").start().ends(0)
-	p.ends(statusOwn)
+	p.ends(cli.StatusOwn)
 	p.err.has(t, "the working directory "+d.file("sub")+" does not exist")
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
 	"troupe"
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -41,8 +41,8 @@ func (g *foreground) shutdown() error {
 				g.screen.guardAgain()
 			}
 			return err
-		case sig := <-g.signals.heard:
-			g.signals.first(sig)
+		case sig := <-g.signals.Heard:
+			g.signals.First(sig)
 			cancel()
 		}
 	}
@@ -51,9 +51,9 @@ func (g *foreground) shutdown() error {
 // report says what became of the command, and is its exit status. A signal ends
 // the wait for whoever reads that.
 func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
-	g.signals.release()
+	g.signals.Release()
 	if left > 0 {
-		g.screen.notef("ended %s that the command left behind", plural(left, "background process"))
+		g.screen.notef("ended %s that the command left behind", out.Plural(left, "background process"))
 	}
 	g.printSurvivors(shutdown)
 	if object != nil {
@@ -62,8 +62,8 @@ func (g *foreground) report(job messages.Job, object *resultObject, left int, sh
 		g.printEnd(job)
 		g.printGaps(job)
 	}
-	end := exitStatus(g.status(job))
-	g.signals.waitWriter(g.screen.voice.wait)
+	end := cli.ExitStatus(g.status(job))
+	g.signals.WaitWriter(g.screen.voice.Wait)
 	return end
 }
 
@@ -76,37 +76,37 @@ func (g *foreground) unknown(err error) error {
 	default:
 		return g.givenUp("the command was given up before the daemon had said that it has it")
 	}
-	g.signals.release()
-	g.signals.waitWriter(g.screen.voice.wait)
+	g.signals.Release()
+	g.signals.WaitWriter(g.screen.voice.Wait)
 	return err
 }
 
 // givenUp says what a signal has ended before there was a record, and is its status.
 func (g *foreground) givenUp(what string) error {
-	g.signals.release()
+	g.signals.Release()
 	why := *givenUp
-	why.Message = what + ": interrupted by " + signalName(g.signals.got)
+	why.Message = what + ": interrupted by " + cli.SignalName(g.signals.Got)
 	if g.flags.json {
-		g.print(errorObject{V: messages.JSONVersion, Error: why})
+		g.print(out.ErrorObject{V: messages.JSONVersion, Error: why})
 	} else {
 		g.screen.notef("%s", why.Message)
 	}
-	g.signals.waitWriter(g.screen.voice.wait)
-	return exitStatus(signalBase + int(g.signals.got))
+	g.signals.WaitWriter(g.screen.voice.Wait)
+	return cli.ExitStatus(cli.SignalBase + int(g.signals.Got))
 }
 
 // print writes the object, behind what was said.
 func (g *foreground) print(object any) {
 	written := make(chan error, 1)
-	read := g.signals.waitWriter(func() {
-		g.screen.voice.wait()
-		written <- writeJSON(g.main.Out, object)
+	read := g.signals.WaitWriter(func() {
+		g.screen.voice.Wait()
+		written <- out.WriteJSON(g.main.Out, object)
 	})
 	if !read {
 		g.hurried = true
 		g.screen.notef("nobody reads stdout: the result was not written, or only in part")
 	} else if err := <-written; err != nil {
-		g.fault = &outputError{err}
+		g.fault = &out.OutputError{Err: err}
 	}
 }
 
@@ -114,17 +114,17 @@ func (g *foreground) print(object any) {
 func (g *foreground) status(job messages.Job) int {
 	switch {
 	case errors.Is(g.fault, unix.EPIPE):
-		return signalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
-	case g.signals.hungUp(errors.Join(g.fault, g.outputErr)):
-		return signalBase + int(unix.SIGHUP)
+		return cli.SignalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
+	case g.signals.HungUp(errors.Join(g.fault, g.outputErr)):
+		return cli.SignalBase + int(unix.SIGHUP)
 	case g.outputErr != nil && job.Outcome != messages.Cancelled:
 		g.screen.notef("the output was not shown to its end: %v", g.outputErr)
-		return statusOwn
+		return cli.StatusOwn
 	case g.fault != nil && job.Outcome != messages.FailedToStart:
 		g.screen.notef("%v", g.fault)
-		return statusOwn
-	case g.signals.got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
-		return signalBase + int(g.signals.got)
+		return cli.StatusOwn
+	case g.signals.Got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
+		return cli.SignalBase + int(g.signals.Got)
 	}
 	return job.ExitCode()
 }
@@ -151,7 +151,7 @@ func (g *foreground) printEnd(job messages.Job) {
 		g.screen.notef("there was no room for the output for a while: its end may be missing")
 	}
 	for _, s := range job.Survivors {
-		g.screen.notef("%v", survivorError(s))
+		g.screen.notef("%v", out.SurvivorError(s))
 	}
 	if job.HasFlag(messages.FlagReplaced) {
 		g.screen.notef("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
@@ -181,26 +181,8 @@ func (g *foreground) printGaps(job messages.Job) {
 		lost += relay.lost.Load()
 	}
 	if lost > 0 {
-		g.screen.notef("%s of the output were left out%s", humanize.IBytes(uint64(lost)), whyLost(job))
+		g.screen.notef("%s of the output were left out%s", humanize.IBytes(uint64(lost)), out.WhyLost(job))
 	}
-}
-
-// whyLost is why some of an output is not there, as far as the record tells it. A limit
-// leaves the beginning.
-func whyLost(job messages.Job) string {
-	outside := job.HasFlag(messages.FlagLogTampered) || job.HasFlag(messages.FlagLogUnlinked)
-	whole := job.State.Ended() // when it ended
-	for _, out := range job.Output {
-		outside = outside || len(out.Elided) > 0 && out.Elided[0].From == 0
-		whole = whole && len(out.Elided) == 0
-	}
-	switch {
-	case outside:
-		return ": its file was changed or removed"
-	case whole:
-		return ": they have gone since, with the keeper that had them in memory, or with their file"
-	}
-	return ", because of its limit"
 }
 
 // printSurvivors names what could not be ended.
@@ -210,20 +192,10 @@ func (g *foreground) printSurvivors(shutdown error) {
 	case shutdown == nil:
 	case errors.As(shutdown, &left):
 		for _, s := range left.Survivors {
-			g.screen.notef("%v", survivorError(s))
+			g.screen.notef("%v", out.SurvivorError(s))
 		}
 	case errors.Is(shutdown, context.Canceled): // a signal has cut it short
 	default:
 		g.screen.notef("%v", shutdown)
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "s") {
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

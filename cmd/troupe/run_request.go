@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -15,30 +17,30 @@ import (
 // newRequest makes the request of the flags and arguments. Nothing is started for
 // one that makes no sense. argv says that the arguments are no shell text, were
 // there only one.
-func newRequest(m *Main, f *runFlags, args []string, argv bool) (messages.RunCommand, error) {
+func newRequest(m *cli.Main, f *runFlags, args []string, argv bool) (messages.RunCommand, error) {
 	r := messages.RunCommand{
 		Key: f.key, Scope: messages.ScopePath(f.scope), Name: f.name, Description: f.description, Shell: f.shell,
 		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: stdinMode(m, f), Streams: streamMode(m, f),
-		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit.value), OnFinish: f.onFinish, Quota: f.maxOutput.Quota,
+		Timeout: f.timeout.D, Grace: f.grace.D, OnExit: messages.OnExit(f.onExit.Value), OnFinish: f.onFinish, Quota: f.maxOutput.Quota,
 	}
 	if err := f.check(); err != nil {
 		return r, err
 	}
 	if f.pty {
-		r.Terminal, r.Stdin, r.Streams = terminalSize(m), messages.StdinNull, messages.MergedStreams
+		r.Terminal, r.Stdin, r.Streams = cli.TerminalSize(m), messages.StdinNull, messages.MergedStreams
 		if forwardsKeys(m, f) {
 			r.Stdin = "" // what is typed there
 		}
-		r.Shown = !f.json && !f.noStdin && isTerminal(m.Out) && isTerminal(m.In)
+		r.Shown = !f.json && !f.noStdin && cli.IsTerminal(m.Out) && cli.IsTerminal(m.In)
 	}
-	if f.grace.set && r.Grace == 0 {
+	if f.grace.Given && r.Grace == 0 {
 		r.Grace = -1 // of a request, 0 is the default
 	}
-	if policy := messages.EnvPolicy(f.envPolicy.value); policy != "" && policy != messages.EnvCaller {
+	if policy := messages.EnvPolicy(f.envPolicy.Value); policy != "" && policy != messages.EnvCaller {
 		r.EnvPolicy, r.BaseEnv = policy, nil
 	}
 	r.Session = messages.SessionID(f.session)
-	if outer, ok := m.getenv(shelltext.ScopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
+	if outer, ok := m.Getenv(shelltext.ScopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
 		r.Scope = messages.ScopePath(outer)
 	}
 	for _, fill := range []func(*messages.RunCommand) error{
@@ -62,7 +64,7 @@ func newRequest(m *Main, f *runFlags, args []string, argv bool) (messages.RunCom
 }
 
 // setCommand takes what is to be run from the arguments or a file.
-func setCommand(m *Main, r *messages.RunCommand, f *runFlags, args []string, argv bool) error {
+func setCommand(m *cli.Main, r *messages.RunCommand, f *runFlags, args []string, argv bool) error {
 	var err error
 	switch {
 	case f.file != "" && len(args) > 0:
@@ -82,27 +84,20 @@ func setCommand(m *Main, r *messages.RunCommand, f *runFlags, args []string, arg
 }
 
 // commandText reads a shell text, and no more than is allowed.
-func commandText(m *Main, file string) (string, error) {
+func commandText(m *cli.Main, file string) (string, error) {
 	from := m.In
 	if file != "-" {
 		var err error
 		if from, err = os.Open(file); err != nil {
-			return "", unreadable("file", "the shell text", err)
+			return "", out.Unreadable("file", "the shell text", err)
 		}
 		defer from.Close()
 	}
 	b, err := io.ReadAll(io.LimitReader(from, messages.MaxText+1))
 	if err != nil {
-		return "", unreadable("file", "the shell text", err)
+		return "", out.Unreadable("file", "the shell text", err)
 	}
 	return string(b), nil
-}
-
-// unreadable refuses a file that a flag names.
-func unreadable(reason, what string, err error) *messages.Error {
-	e := messages.Invalid(reason, what+" cannot be read: "+err.Error())
-	e.Hint = "name a file that is there and may be read"
-	return e
 }
 
 // workDir makes -C absolute; whether it is there is seen at the start.

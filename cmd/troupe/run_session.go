@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"troupe/client"
+	"troupe/internal/cli/out"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -42,8 +43,8 @@ func (g *foreground) forSession(c *client.Client) error {
 		plan.Backend, plan.Terminal = messages.BackendShellPTY, r.Terminal
 	}
 	if open && info.Backend == messages.BackendShellPTY {
-		if f.streams.value == string(messages.SeparateStreams) {
-			return unsupported("streams", fmt.Sprintf("session %s has one output, that of its terminal", info.Session), "leave --streams out, or use another session")
+		if f.streams.Value == string(messages.SeparateStreams) {
+			return out.Unsupported("streams", fmt.Sprintf("session %s has one output, that of its terminal", info.Session), "leave --streams out, or use another session")
 		}
 		r.Streams = messages.MergedStreams
 	}
@@ -68,7 +69,7 @@ func (g *foreground) openSession(c *client.Client) (info messages.SessionInfo, o
 
 // inside says whether we are a command of the session.
 func (g *foreground) inside(info messages.SessionInfo) bool {
-	scope, _ := g.main.getenv(shelltext.ScopeVar)
-	session, _ := g.main.getenv(shelltext.SessionVar)
+	scope, _ := g.main.Getenv(shelltext.ScopeVar)
+	session, _ := g.main.Getenv(shelltext.SessionVar)
 	return scope == string(info.Scope) && session == string(info.Session)
 }

@@ -11,34 +11,16 @@ import (
 	"os/signal"
 
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 
-	"troupe/backends/pty"
 	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
 // A command on a terminal of its own (--pty) is shown as it is, and what is typed here
 // goes to it key by key: our terminal only passes on. If that is none, or not ours to
 // read, the command has what we read, and the key for its end behind it.
-
-// terminalSize is the size of our terminal, of whichever stream is one; without any the
-// usual one.
-func terminalSize(m *Main) messages.Terminal {
-	size := messages.Terminal{Rows: pty.Rows, Cols: pty.Cols}
-	for _, f := range []*os.File{m.Out, m.In, m.Err} {
-		found := false
-		_ = control(f, func(fd int) {
-			if cols, rows, err := term.GetSize(fd); err == nil && rows > 0 && cols > 0 {
-				size, found = messages.Terminal{Rows: rows, Cols: cols}, true
-			}
-		})
-		if found {
-			break
-		}
-	}
-	return size
-}
 
 // inputSender is how a host is asked to type, once the job takes it.
 type inputSender interface {
@@ -107,8 +89,8 @@ func (g *foreground) addReattachHint(e *ended) bool {
 }
 
 // forwardsKeys reports whether what is read here is for the terminal of the command.
-func forwardsKeys(m *Main, f *runFlags) bool {
-	return !f.noStdin && f.file != "-" && !(f.json && isTerminal(m.In))
+func forwardsKeys(m *cli.Main, f *runFlags) bool {
+	return !f.noStdin && f.file != "-" && !(f.json && cli.IsTerminal(m.In))
 }
 
 func (s *terminalInput) pass(sizes <-chan os.Signal) {
@@ -123,7 +105,7 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	switch {
 	case err != nil:
 	case left:
-		s.signals.detached.Store(true)
+		s.signals.Detached.Store(true)
 		_, err = s.host.(*daemonHost).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // whose reply ends the run
 	default:
 		err = s.CloseInput(s.ctx, s.job)
@@ -137,11 +119,11 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 // copy types what is read, as fast as the command takes it, to its end, or to the detach
 // keys where somebody sits who may come back: in the daemon.
 func (s *terminalInput) copy() (left bool, err error) {
-	keys, sits := detachScanner{}, isTerminal(s.main.In)
+	keys, sits := detachScanner{}, cli.IsTerminal(s.main.In)
 	if _, away := s.host.(*daemonHost); away && sits {
 		keys.keys = s.flags.leave
 	}
-	buf := make([]byte, copyBuffer)
+	buf := make([]byte, out.CopyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
 		typed, left := keys.filter(buf[:n])
@@ -157,7 +139,7 @@ func (s *terminalInput) copy() (left bool, err error) {
 			return false, nil
 		case err != nil:
 			awaitHangup(s.ctx, err)
-			return false, unreadable("input", "the input", err)
+			return false, out.Unreadable("input", "the input", err)
 		}
 	}
 }
@@ -166,7 +148,7 @@ func (s *terminalInput) copy() (left bool, err error) {
 func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	last := s.request.Terminal
 	for {
-		if now := terminalSize(s.main); now != last {
+		if now := cli.TerminalSize(s.main); now != last {
 			last = now
 			_ = s.Resize(s.ctx, messages.ResizeTerminal{Job: s.job, Size: now}) // refused: it has ended
 		}
@@ -175,24 +157,6 @@ func (s *terminalInput) follow(sizes <-chan os.Signal) {
 		case <-s.ctx.Done():
 			return
 		}
-	}
-}
-
-// rawKeyboard is keyboard for a terminal that passes on all it can: what is typed, and
-// if it is only ours, what is shown. Others expect lines of it that are ended by LF.
-func rawKeyboard(m *Main, s *printer) (restore func()) {
-	back, done := changeTerminal(m, m.In, s, func(modes *unix.Termios) {
-		modes.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-		if s.out.terminal {
-			modes.Oflag &^= unix.OPOST
-		}
-		modes.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
-	}, plainly)
-	s.raw.Store(done && s.out.terminal)
-	return func() {
-		s.raw.Store(false)
-		back()
 	}
 }
 

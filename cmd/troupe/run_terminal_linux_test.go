@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
 )
 
 // modes are those of a terminal.
-func (c *terminal) modes(t *testing.T) (modes unix.Termios) {
+func (c *console) modes(t *testing.T) (modes unix.Termios) {
 	t.Helper()
-	_ = control(c.user, func(fd int) {
+	_ = cli.Control(c.user, func(fd int) {
 		now, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
 			t.Fatal(err)
@@ -281,15 +283,15 @@ func TestPtyIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]struct {
 		text string
-		ends func(c *terminal, p *process)
+		ends func(c *console, p *process)
 		code int
 		said string // behind what is taken back
 	}{
-		"its end":      {"exit 3", func(*terminal, *process) {}, 3, ""},
-		"its signal":   {"kill -TERM $$", func(*terminal, *process) {}, 143, "\r\ntroupe: "},
-		"our signal":   {"exec sleep 600", func(_ *terminal, p *process) { p.send(unix.SIGTERM) }, 143, "\r\ntroupe: "},
-		"being killed": {"exec sleep 600", func(_ *terminal, p *process) { p.send(unix.SIGKILL) }, 137, ""},
-		"being left":   {"exec sleep 600", func(c *terminal, _ *process) { c.keys(t, "\x10\x11") }, 0, "\r\ntroupe: "},
+		"its end":      {"exit 3", func(*console, *process) {}, 3, ""},
+		"its signal":   {"kill -TERM $$", func(*console, *process) {}, 143, "\r\ntroupe: "},
+		"our signal":   {"exec sleep 600", func(_ *console, p *process) { p.send(unix.SIGTERM) }, 143, "\r\ntroupe: "},
+		"being killed": {"exec sleep 600", func(_ *console, p *process) { p.send(unix.SIGKILL) }, 137, ""},
+		"being left":   {"exec sleep 600", func(c *console, _ *process) { c.keys(t, "\x10\x11") }, 0, "\r\ntroupe: "},
 	} {
 		for where, begins := range map[string]func(t *testing.T, text string) *process{
 			"here":          func(t *testing.T, text string) *process { return program(t, "run", "--pty", text) },
@@ -324,7 +326,7 @@ func TestPtyIsGivenBack(t *testing.T) {
 }
 
 // hangsUp takes the terminal away, of which its process ends.
-func (c *terminal) hangsUp(p *process) {
+func (c *console) hangsUp(p *process) {
 	p.t.Helper()
 	if err := c.user.Close(); err != nil {
 		p.t.Fatal(err)
@@ -374,9 +376,9 @@ func TestAttachGivesTheTerminalOfLinesBack(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
 	d.beside("run", "-b", "-i", "--name", "reads", `while read -r x; do echo "got $x."; done`).start().ends(0)
-	for how, leave := range map[string]func(*terminal, *process){
-		"left":   func(c *terminal, p *process) { c.keys(t, "\x10\x11"); p.ends(0) },
-		"killed": func(_ *terminal, p *process) { p.send(unix.SIGKILL); p.ends(137) },
+	for how, leave := range map[string]func(*console, *process){
+		"left":   func(c *console, p *process) { c.keys(t, "\x10\x11"); p.ends(0) },
+		"killed": func(_ *console, p *process) { p.send(unix.SIGKILL); p.ends(137) },
 	} {
 		c := openTerminal(t)
 		before := c.modes(t)
@@ -445,7 +447,7 @@ func TestAttachBesideOneWhoTypes(t *testing.T) {
 	q.ends(0)
 	one.keys(t, "\x10\x11")
 	p.ends(0)
-	for _, c := range []*terminal{one, two} {
+	for _, c := range []*console{one, two} {
 		if shown := c.shown.String(); strings.Contains(shown, " 40]") {
 			t.Errorf("it showed %q", shown)
 		}
@@ -461,9 +463,9 @@ func TestPtyTakesItsSizeBack(t *testing.T) {
 	first := openTerminal(t)
 	p := d.beside("run", "--pty", "--name", "paints", paintsHere).at(first)
 	first.shown.has(t, "begun")
-	for i, leaves := range []func(c *terminal, q *process){
-		func(c *terminal, q *process) { c.keys(t, "\x10\x11"); q.ends(0) },
-		func(_ *terminal, q *process) { q.send(unix.SIGKILL); q.ends(137) },
+	for i, leaves := range []func(c *console, q *process){
+		func(c *console, q *process) { c.keys(t, "\x10\x11"); q.ends(0) },
+		func(_ *console, q *process) { q.send(unix.SIGKILL); q.ends(137) },
 	} {
 		second := openTerminal(t)
 		second.resize(t, 10, 40+uint16(i))

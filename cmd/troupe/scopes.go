@@ -6,16 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-func scopesCommand(m *Main) *cobra.Command {
+func scopesCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(scopePaths(m)), Args: func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		return exactly(cmd, args, "PATH")
+		return flags.Exactly(cmd, args, "PATH")
 	}}
 	at := ""
 	check := func(a *daemonCommand) error {
@@ -31,25 +34,25 @@ func scopesCommand(m *Main) *cobra.Command {
 			return err
 		}
 		object := wire.ScopeList{V: wire.Version, Scopes: []wire.Scope{}}
-		t := &table{head: []string{"SCOPE", "JOBS", "SESSIONS", "AT MOST"}}
+		t := &out.Table{Head: []string{"SCOPE", "JOBS", "SESSIONS", "AT MOST"}}
 		for _, s := range list {
 			object.Scopes = append(object.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
-			t.add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
+			t.Add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
 		}
 		if a.json {
 			return a.object(object)
 		}
-		return printTable(m, t)
+		return out.PrintTable(m, t)
 	})
 }
 
 func quotaText(q messages.ScopeQuota) string {
 	var parts []string
 	if q.Jobs > 0 {
-		parts = append(parts, plural(q.Jobs, "job"))
+		parts = append(parts, out.Plural(q.Jobs, "job"))
 	}
 	if q.Sessions > 0 {
-		parts = append(parts, plural(q.Sessions, "session"))
+		parts = append(parts, out.Plural(q.Sessions, "session"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -7,12 +7,15 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
-func screenCommand(m *Main) *cobra.Command {
+func screenCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: oneJob, ValidArgsFunction: jobIDs(m, true, 1),
+		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: flags.OneJob, ValidArgsFunction: jobIDs(m, true, 1),
 		Long: `Show what is to be seen on the terminal of a job: its text, without the blank lines at
 the end. --json has the size, the cursor, the title and the modes, too. Of a job that has
 ended it is what was seen last.`,
@@ -38,7 +41,7 @@ ended it is what was seen last.`,
 func screenText(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
-		b.WriteString(clean(line) + "\n")
+		b.WriteString(out.Clean(line) + "\n")
 	}
 	text := strings.TrimRight(b.String(), "\n")
 	if text == "" {

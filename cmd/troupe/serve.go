@@ -1,20 +1,11 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"troupe/backends/heap"
-	"troupe/backends/threads"
-	"troupe/messages"
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 )
-
-// serveFlags are the flags of serve as they were typed.
-type serveFlags struct {
-	socket, state, http, metrics string
-	readyFD                      int
-}
 
 const serveLong = `Run the daemon: it takes requests on a socket that is its user's alone, and runs
 the jobs of all who ask. One daemon holds a state directory. It says what it does
@@ -27,10 +18,10 @@ const serveExamples = `  troupe serve                              until troupe 
   troupe serve --http 127.0.0.1:7420        for programs with the token, too
   systemctl --user enable --now troupe      as a service (contrib/systemd)`
 
-func serveCommand(m *Main) *cobra.Command {
+func serveCommand(m *cli.Main) *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use: "serve [flags]", Short: "Run the daemon", Long: serveLong, Example: serveExamples, Args: noArgs,
+		Use: "serve [flags]", Short: "Run the daemon", Long: serveLong, Example: serveExamples, Args: flags.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveDaemon(m, f, cmd.Flags().Changed) },
 	}
 	set := cmd.Flags()
@@ -42,45 +33,4 @@ func serveCommand(m *Main) *cobra.Command {
 	set.IntVar(&f.readyFD, "ready-fd", 0, "write there that it is ready, or why not")
 	_ = set.MarkHidden("ready-fd") // it exists
 	return cmd
-}
-
-// serveDaemon runs the daemon until it ends.
-func serveDaemon(m *Main, f *serveFlags, given func(flag string) bool) error {
-	heap.Tune(heap.Floor)
-	threads.Reserve()
-	d := &daemon{main: m, report: newReadiness(f.readyFD), signals: listen(), ended: make(chan struct{})}
-	d.urgent, d.makeUrgent = context.WithCancel(context.Background())
-	defer d.makeUrgent()
-	defer d.signals.close()
-	err := d.open(f, given)
-	d.report.tell(err)
-	if err == nil {
-		err = d.run()
-	}
-	return d.close(err)
-}
-
-// overlay lays the flags over the settings.
-func (f *serveFlags) overlay(s *settings, given func(flag string) bool) error {
-	for _, over := range []struct {
-		flag  string
-		value string
-		into  *string
-	}{{"socket", f.socket, &s.Socket}, {"state", f.state, &s.State}, {"http", f.http, &s.HTTP}, {"metrics", f.metrics, &s.Metrics}} {
-		if !given(over.flag) {
-			continue
-		}
-		if over.value == "" {
-			return messages.Invalid(over.flag, "--"+over.flag+" is empty; leave it out or give a value")
-		}
-		*over.into = over.value
-	}
-	var err error
-	if s.Socket, err = fullPath("socket", s.Socket); err != nil {
-		return err
-	}
-	if s.State != "" {
-		s.State, err = fullPath("state", s.State)
-	}
-	return err
 }

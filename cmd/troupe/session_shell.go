@@ -3,13 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"troupe/internal/cli"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -17,12 +15,12 @@ import (
 // liveShell is the shell of a session that is opened and names none: that of the
 // setting, which must be there; else $SHELL, if it is a bash or zsh that can live; else
 // bash, else sh. "" is the bash that the daemon finds.
-func liveShell(m *Main) (string, error) {
+func liveShell(m *cli.Main) (string, error) {
 	s, err := readSettings(m)
 	if err != nil {
 		return "", err
 	}
-	own, _ := m.getenv("SHELL")
+	own, _ := m.Getenv("SHELL")
 	host := m.Env
 	if name := filepath.Base(own); name != shelltext.Bash && name != shelltext.Zsh { // a restricted one cannot
 		host = slices.DeleteFunc(slices.Clone(host), func(kv string) bool { return strings.HasPrefix(kv, "SHELL=") })
@@ -35,11 +33,6 @@ func liveShell(m *Main) (string, error) {
 		return "", nil
 	}
 	return choice.Path, nil
-}
-
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) == nil
 }
 
 // snapshotError asks why the shell of a job has nothing of what is set up for it.

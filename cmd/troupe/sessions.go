@@ -6,15 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-func sessionsCommand(m *Main) *cobra.Command {
+func sessionsCommand(m *cli.Main) *cobra.Command {
 	var scope string
 	var recent bool
 	cmd := &cobra.Command{
-		Use: "sessions [flags]", Short: "List the places to run", Args: noArgs,
+		Use: "sessions [flags]", Short: "List the places to run", Args: flags.NoArgs,
 		Long: `List the sessions: the live shells of troupe run -s, and the places on pipes and
 terminals in which each command is a process of its own. With --recent the last 100
 that have ended, before the daemon began, too, the last one first.`,
@@ -29,24 +32,24 @@ that have ended, before the daemon began, too, the last one first.`,
 		case a.json:
 			return a.object(wire.NewSessionList(list))
 		case recent:
-			return printTable(m, endTable(list.Recent, time.Now()))
+			return out.PrintTable(m, endTable(list.Recent, time.Now()))
 		}
-		return printTable(m, sessionTable(list.Sessions, time.Now()))
+		return out.PrintTable(m, sessionTable(list.Sessions, time.Now()))
 	})
 }
 
 // sessionTable shows sessions.
-func sessionTable(list []messages.SessionInfo, now time.Time) *table {
-	t := &table{head: []string{"SCOPE", "SESSION", "BACKEND", "SHELL", "STATUS", "RUNNING", "QUEUED", "LEFT", "DIRECTORY"}, spare: []int{7, 6, 5, 2}}
+func sessionTable(list []messages.SessionInfo, now time.Time) *out.Table {
+	t := &out.Table{Head: []string{"SCOPE", "SESSION", "BACKEND", "SHELL", "STATUS", "RUNNING", "QUEUED", "LEFT", "DIRECTORY"}, Spare: []int{7, 6, 5, 2}}
 	for _, s := range list {
 		state := "busy"
 		if s.Idle() {
 			state = "idle"
 			if !s.Used.IsZero() {
-				state += " " + ago(now.Sub(s.Used))
+				state += " " + out.Ago(now.Sub(s.Used))
 			}
 		}
-		t.add(string(s.Scope), string(s.Session), s.Backend, s.Shell, state, strconv.Itoa(s.Running), strconv.Itoa(s.Queued), strconv.Itoa(s.Adopted), s.Dir)
+		t.Add(string(s.Scope), string(s.Session), s.Backend, s.Shell, state, strconv.Itoa(s.Running), strconv.Itoa(s.Queued), strconv.Itoa(s.Adopted), s.Dir)
 	}
 	return t
 }
@@ -55,17 +58,17 @@ func sessionTable(list []messages.SessionInfo, now time.Time) *table {
 const shownHash = 12
 
 // endTable shows the ends of sessions.
-func endTable(list []messages.SessionEnd, now time.Time) *table {
-	t := &table{head: []string{"SCOPE", "SESSION", "BACKEND", "ENDED", "REASON", "STATUS", "COMMAND"}, spare: []int{2}}
+func endTable(list []messages.SessionEnd, now time.Time) *out.Table {
+	t := &out.Table{Head: []string{"SCOPE", "SESSION", "BACKEND", "ENDED", "REASON", "STATUS", "COMMAND"}, Spare: []int{2}}
 	for _, e := range list {
 		code, command := "", ""
 		if e.ExitCode != nil {
 			code = strconv.Itoa(*e.ExitCode)
 		}
 		if e.Hash != "" {
-			command = e.Hash[:min(shownHash, len(e.Hash))] + ", " + plural(e.Length, "byte")
+			command = e.Hash[:min(shownHash, len(e.Hash))] + ", " + out.Plural(e.Length, "byte")
 		}
-		t.add(string(e.Scope), string(e.Session), e.Backend, ago(now.Sub(e.At))+" ago", string(e.Reason), code, command)
+		t.Add(string(e.Scope), string(e.Session), e.Backend, out.Ago(now.Sub(e.At))+" ago", string(e.Reason), code, command)
 	}
 	return t
 }

@@ -10,7 +10,7 @@ import (
 func TestASessionOnATerminal(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	run := func(text string, args ...string) (*terminal, *process) {
+	run := func(text string, args ...string) (*console, *process) {
 		t.Helper()
 		c := openTerminal(t)
 		c.resize(t, 30, 100)

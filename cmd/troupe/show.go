@@ -8,13 +8,16 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-func showCommand(m *Main) *cobra.Command {
+func showCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: oneJob, ValidArgsFunction: jobIDs(m, true, 1),
+		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: flags.OneJob, ValidArgsFunction: jobIDs(m, true, 1),
 		Long: "Show the record of a job, named by its id, its ULID or the name that it was given.",
 	}
 	byPidFile(cmd)
@@ -34,10 +37,10 @@ func showCommand(m *Main) *cobra.Command {
 // recordText is a record for people: what is not there has no line.
 func recordText(j messages.Job, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", j.ID, clean(shorten(j.Command, recordWidth)))
+	fmt.Fprintf(&b, "%s %s\n", j.ID, out.Clean(out.Shorten(j.Command, recordWidth)))
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
-			fmt.Fprintf(&b, "%10s  %s\n", name, clean(text))
+			fmt.Fprintf(&b, "%10s  %s\n", name, out.Clean(text))
 		}
 	}
 	line("status", "%s", statusText(j, now))
@@ -60,7 +63,7 @@ func recordText(j messages.Job, now time.Time) string {
 	line("started", "%s", timeText(j.Started, now))
 	line("finished", "%s", timeText(j.Ended, now))
 	if !j.Deadline.IsZero() && !j.State.Ended() {
-		line("deadline", "%s, in %s", j.Deadline.Local().Format(time.DateTime), ago(j.Deadline.Sub(now)))
+		line("deadline", "%s, in %s", j.Deadline.Local().Format(time.DateTime), out.Ago(j.Deadline.Sub(now)))
 	}
 	if j.Settled && j.Rusage != (messages.Rusage{}) {
 		line("used", "%s user, %s system, %s", j.Rusage.User, j.Rusage.System, humanize.IBytes(uint64(max(j.Rusage.MaxRSS, 0))<<10))
@@ -69,15 +72,15 @@ func recordText(j messages.Job, now time.Time) string {
 		line(out.Stream.String(), "%s%s%s", humanize.IBytes(uint64(max(out.Bytes, 0))), prefixed(" in ", out.File), gapsText(out.Elided))
 	}
 	if j.OutputOpen {
-		line("left", "%s, with its output open", plural(j.Children, "process"))
+		line("left", "%s, with its output open", out.Plural(j.Children, "process"))
 	} else if j.Children > 0 {
-		line("left", "%s", plural(j.Children, "process"))
+		line("left", "%s", out.Plural(j.Children, "process"))
 	}
 	for _, s := range j.Survivors {
-		line("survivor", "process %d: %s", s.PID, survivorText(s))
+		line("survivor", "process %d: %s", s.PID, out.SurvivorText(s))
 	}
 	for _, n := range j.OnFinish {
-		line("told", "%s: %s", shorten(n.To, recordWidth), noticeText(n))
+		line("told", "%s: %s", out.Shorten(n.To, recordWidth), noticeText(n))
 	}
 	for _, flag := range j.Flags {
 		line("note", "%s", flag)
@@ -115,7 +118,7 @@ func timeText(t, now time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.Local().Format(time.DateTime) + ", " + ago(now.Sub(t)) + " ago"
+	return t.Local().Format(time.DateTime) + ", " + out.Ago(now.Sub(t)) + " ago"
 }
 
 // gapsText says how much of a stream was not kept.

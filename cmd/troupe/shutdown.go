@@ -3,15 +3,18 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
-func shutdownCommand(m *Main) *cobra.Command {
+func shutdownCommand(m *cli.Main) *cobra.Command {
 	var stopJobs bool
-	grace := durationFlag{name: "grace", zero: true}
+	grace := flags.Duration{Name: "grace", Zero: true}
 	cmd := &cobra.Command{
-		Use: "shutdown [flags]", Short: "End the daemon", Args: noArgs,
+		Use: "shutdown [flags]", Short: "End the daemon", Args: flags.NoArgs,
 		Long: `End the daemon. Its jobs live on, if the keeper holds them; else they would end
 with it, and it goes on as long as there are any.`,
 	}
@@ -33,10 +36,10 @@ with it, and it goes on as long as there are any.`,
 			err = a.object(wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
 		}
 		for _, s := range left {
-			a.printError(survivorError(s))
+			a.printError(out.SurvivorError(s))
 		}
 		if err == nil && len(left) > 0 {
-			return exitStatus(statusSurvivors)
+			return cli.ExitStatus(cli.StatusSurvivors)
 		}
 		return err
 	})

@@ -4,20 +4,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/backends/engine"
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
-func signalCommand(m *Main) *cobra.Command {
+func signalCommand(m *cli.Main) *cobra.Command {
 	var tree bool
 	cmd := &cobra.Command{
 		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(jobIDs(m, false, 1), signalWords),
-		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SIGNAL") },
+		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "JOB", "SIGNAL") },
 		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
 	}
 	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
 	check := func(a *daemonCommand) error {
 		if engine.SignalNumber(a.args[1]) == 0 {
-			return messages.Invalid("signal", quoted(a.args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
+			return messages.Invalid("signal", out.Quoted(a.args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
 		}
 		return nil
 	}

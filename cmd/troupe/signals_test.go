@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -29,7 +31,7 @@ func (p *process) pids() []string {
 func TestOneSignalAsksThenKills(t *testing.T) {
 	t.Parallel()
 	for sig, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
-		t.Run(signalName(sig), func(t *testing.T) {
+		t.Run(cli.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
 			const grace = 5 * time.Second
 			p := program(t, "run", "--grace", grace.String(), deaf).start()
@@ -39,13 +41,13 @@ func TestOneSignalAsksThenKills(t *testing.T) {
 			if got := p.line(); got != "asked" {
 				t.Errorf("the command was told %q", got)
 			}
-			p.err.has(t, "troupe: "+signalName(sig)+": the command was asked to end; once more kills it\n")
+			p.err.has(t, "troupe: "+cli.SignalName(sig)+": the command was asked to end; once more kills it\n")
 			p.ends(status)
 			gone(t, tree...)
 			if took := time.Since(asked); took < grace {
 				t.Errorf("it was killed after %v, within its grace", took)
 			}
-			if want := "troupe: the command was ended: interrupted by " + signalName(sig) + "\n"; !strings.HasSuffix(p.err.String(), want) {
+			if want := "troupe: the command was ended: interrupted by " + cli.SignalName(sig) + "\n"; !strings.HasSuffix(p.err.String(), want) {
 				t.Errorf("the report is %q", p.err)
 			}
 		})
@@ -113,7 +115,7 @@ func TestASignalEndsTheWaitForTheDaemon(t *testing.T) {
 				p.ends(130)
 				want := told + ": interrupted by SIGINT"
 				if strings.Contains(strings.Join(flags, " "), "--json") {
-					var said errorObject
+					var said out.ErrorObject
 					require.NoError(t, json.Unmarshal([]byte(p.rest()), &said))
 					require.Equal(t, messages.Error{Code: messages.Internal, Reason: "interrupted", Message: want}, said.Error)
 					return
@@ -268,7 +270,7 @@ func full(t *testing.T) *os.File {
 		_ = r.Close()
 	})
 	page := make([]byte, 4096)
-	err = control(w, func(fd int) {
+	err = cli.Control(w, func(fd int) {
 		for {
 			if _, err := syscall.Write(fd, page); err != nil {
 				return // EAGAIN; the program's descriptor blocks instead

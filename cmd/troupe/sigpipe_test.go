@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,36 +30,5 @@ func TestFollowersEndWithTheirReader(t *testing.T) {
 	for _, p := range followers {
 		p.ends(128 + int(unix.SIGPIPE))
 		require.Empty(t, p.err.String(), "%q", p.Args)
-	}
-}
-
-// A pipe and a socket have no reader when the other end is closed, and not before: not
-// while it is only slow. Whoever looks at one is let go when the verb is over.
-func TestReadersThatLeave(t *testing.T) {
-	t.Parallel()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	require.NoError(t, err)
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	for name, ends := range map[string][2]*os.File{
-		"pipe": {w, r}, "socket": {os.NewFile(uintptr(fds[0]), "ours"), os.NewFile(uintptr(fds[1]), "theirs")},
-	} {
-		out, reader := ends[0], ends[1]
-		defer out.Close()
-		over, wake, err := os.Pipe()
-		require.NoError(t, err)
-		require.NoError(t, wake.Close())
-		require.False(t, waitReaderGone(out, over), name)
-		require.NoError(t, over.Close())
-
-		m := &Main{Out: out}
-		ctx, done := withStdoutReader(t.Context(), m)
-		_, err = out.WriteString("it is not read")
-		require.NoError(t, err)
-		require.NoError(t, ctx.Err(), name)
-		require.NoError(t, reader.Close())
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), errUnread, name)
-		done()
 	}
 }

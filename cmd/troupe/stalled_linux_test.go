@@ -1,21 +1,20 @@
 package main
 
 import (
-	"os"
 	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
 )
 
 // stalls waits until a terminal that nobody reads takes no more.
-func (c *terminal) stalls(t *testing.T) {
+func (c *console) stalls(t *testing.T) {
 	t.Helper()
 	eventually(t, "the terminal takes more and more", func() bool {
 		n := 0
-		_ = control(c.side, func(fd int) { n, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, 0) })
+		_ = cli.Control(c.side, func(fd int) { n, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, 0) })
 		return n == 0
 	})
 }
@@ -27,16 +26,16 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 	const floods = turnsOn + `while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done`
 	d := serves(t, nil)
 	d.beside("run", "--pty", "-b", "--name", "floods", "--max-output", "1MB", floods).start().ends(0)
-	term := func(_ *terminal, p *process) { p.send(unix.SIGTERM) }
-	keys := func(c *terminal, p *process) { c.keys(p.t, "\x10\x11") }
-	quit := func(_ *terminal, p *process) { p.send(unix.SIGQUIT) }
-	twice := func(_ *terminal, p *process) {
+	term := func(_ *console, p *process) { p.send(unix.SIGTERM) }
+	keys := func(c *console, p *process) { c.keys(p.t, "\x10\x11") }
+	quit := func(_ *console, p *process) { p.send(unix.SIGQUIT) }
+	twice := func(_ *console, p *process) {
 		p.send(unix.SIGINT)
 		_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
 	}
 	for name, e := range map[string]struct {
 		words []string
-		ends  func(c *terminal, p *process)
+		ends  func(c *console, p *process)
 		codes []int
 	}{
 		"run here":          {[]string{"run", "--no-daemon", "--pty", floods}, term, []int{143}},
@@ -67,25 +66,4 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 			}
 		})
 	}
-}
-
-// QUIT leaves a terminal that takes no more next to no time, as the first signal, too; one
-// that takes it is given back in any case.
-func TestQuitDoesNotWaitForATerminal(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began, never := time.Now(), make(chan struct{})
-		s := &signals{heard: make(chan os.Signal)}
-		s.first(unix.SIGQUIT)
-		if s.waitBriefly(func() { <-never }) {
-			t.Error("it says that all was shown")
-		}
-		if waited := time.Since(began); waited != quitPatience {
-			t.Errorf("it waited %v", waited)
-		}
-		if !s.waitBriefly(func() {}) {
-			t.Error("it says that nothing was shown")
-		}
-		close(never)
-	})
 }

@@ -8,10 +8,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 )
 
-func statsCommand(m *Main) *cobra.Command {
-	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: noArgs}
+func statsCommand(m *cli.Main) *cobra.Command {
+	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: flags.NoArgs}
 	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
 		s, err := a.Stats(a.ctx)
 		switch {
@@ -20,15 +24,15 @@ func statsCommand(m *Main) *cobra.Command {
 		case a.json:
 			return a.object(s)
 		}
-		t := &table{head: []string{"WHAT", "NUMBER"}}
+		t := &out.Table{Head: []string{"WHAT", "NUMBER"}}
 		for _, state := range slices.Sorted(maps.Keys(s.Jobs)) {
-			t.add("jobs "+string(state), strconv.Itoa(s.Jobs[state]))
+			t.Add("jobs "+string(state), strconv.Itoa(s.Jobs[state]))
 		}
-		t.add("scopes", strconv.Itoa(s.Scopes))
-		t.add("sessions", strconv.Itoa(s.Sessions))
-		t.add("connections", strconv.Itoa(s.Connections))
-		t.add("subscriptions", strconv.Itoa(s.Subscriptions))
-		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", s.Version, s.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
-		return printTable(m, t)
+		t.Add("scopes", strconv.Itoa(s.Scopes))
+		t.Add("sessions", strconv.Itoa(s.Sessions))
+		t.Add("connections", strconv.Itoa(s.Connections))
+		t.Add("subscriptions", strconv.Itoa(s.Subscriptions))
+		t.Add("daemon", fmt.Sprintf("%s, process %d, for %s", s.Version, s.PID, out.Ago(time.Duration(s.UptimeMS)*time.Millisecond)))
+		return out.PrintTable(m, t)
 	})
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
 )
 
 // A reader that has seen enough ends the command, as it would end one that
@@ -53,7 +55,7 @@ func TestAFullStdoutIsTold(t *testing.T) {
 			defer full.Close()
 			p := program(t, flags...)
 			p.Stdout = full
-			p.start().ends(statusOwn)
+			p.start().ends(cli.StatusOwn)
 			if got, want := p.err.String(), "troupe: stdout cannot be written: there is no space left (free some, or send it elsewhere)\n"; got != want {
 				t.Errorf("it says %q, want %q", got, want)
 			}
@@ -79,7 +81,7 @@ func TestTheIDOfACommandThatGoesOnIsNotLost(t *testing.T) {
 	require.NoError(t, err)
 	defer full.Close()
 	for i, flags := range [][]string{{"-b"}, {"-b", "--json"}, {"--detach"}, {"--detach", "--json"}, {"--promote-after", "1ms", "--json"}} {
-		for to, status := range map[*os.File]int{w: 128 + int(unix.SIGPIPE), full: statusOwn} {
+		for to, status := range map[*os.File]int{w: 128 + int(unix.SIGPIPE), full: cli.StatusOwn} {
 			name := fmt.Sprintf("%d-%d", i, status)
 			p := d.beside(append(append([]string{"run", "--name", name}, flags...), "sleep 600")...)
 			p.Stdout = to

@@ -1,35 +1,40 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
 // stopFlags are the flags of stop as they were typed.
 type stopFlags struct {
-	grace durationFlag
+	grace flags.Duration
 	force bool
 	scope string
 }
 
-func stopCommand(m *Main) *cobra.Command {
-	f := &stopFlags{grace: durationFlag{name: "grace", zero: true}}
+func stopCommand(m *cli.Main) *cobra.Command {
+	f := &stopFlags{grace: flags.Duration{Name: "grace", Zero: true}}
 	cmd := &cobra.Command{
 		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: jobIDs(m, false, 0),
 		Long: `Ask all processes of the jobs to end (TERM), kill them after the grace, and
 return when nothing of them is left. A job that has ended already is no error.`,
-		Annotations: map[string]string{helpEnd: "Exit status: 0; 4 if a process could not be ended, which is named then; 1 without\nsuch a job, 2 if the flags make no sense."},
+		Annotations: map[string]string{flags.HelpEnd: "Exit status: 0; 4 if a process could not be ended, which is named then; 1 without\nsuch a job, 2 if the flags make no sense."},
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case cmd.Flags().Changed("scope") && len(args) > 0:
-				return messages.Invalid("arguments", "--scope names all jobs of a scope, so "+quoted(args[0])+" is too much; give one of them")
+				return messages.Invalid("arguments", "--scope names all jobs of a scope, so "+out.Quoted(args[0])+" is too much; give one of them")
 			case cmd.Flags().Changed("scope"):
 				return nil
 			}
-			return someJobs(cmd, args)
+			return flags.SomeJobs(cmd, args)
 		},
 	}
 	set := cmd.Flags()
@@ -38,7 +43,7 @@ return when nothing of them is left. A job that has ended already is no error.`,
 	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
 	byPidFile(cmd)
 	check := func(a *daemonCommand) error {
-		if f.force && f.grace.set && f.grace.d > 0 {
+		if f.force && f.grace.Given && f.grace.D > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
 		if pidFileOf(cmd) != "" && cmd.Flags().Changed("scope") {
@@ -51,8 +56,63 @@ return when nothing of them is left. A job that has ended already is no error.`,
 
 // span is the grace as a request has it: none is negative, 0 the job's own.
 func (f *stopFlags) span() time.Duration {
-	if f.force || f.grace.set && f.grace.d == 0 {
+	if f.force || f.grace.Given && f.grace.D == 0 {
 		return -1
 	}
-	return f.grace.d
+	return f.grace.D
+}
+
+// stopped is what became of several stops: what went wrong with some hides nothing
+// of what was done with the others.
+type stopped struct {
+	wire.Stopped
+	failures
+}
+
+// stopJobs ends the jobs of the arguments, or of a scope.
+func stopJobs(a *daemonCommand, scope string, grace time.Duration) error {
+	requests := []messages.StopCommand{{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope}}
+	if len(a.args) > 0 {
+		requests = nil
+		for _, id := range a.args {
+			requests = append(requests, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: "troupe " + a.cmd.Name()})
+		}
+	}
+	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}}
+	replies, errs := inParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return a.Stop(a.ctx, r) })
+	for i, s := range replies {
+		if errs[i] != nil {
+			all.add(errs[i])
+			continue
+		}
+		all.Jobs = append(all.Jobs, s.Jobs...)
+		all.Survivors = append(all.Survivors, s.Survivors...)
+		all.Already = all.Already && s.Already
+	}
+	all.Already = all.Already && len(all.Jobs) > 0
+	if len(all.Survivors) > 0 {
+		return survived(a, all)
+	}
+	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
+		a.printError(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
+	}
+	return a.together(all, all.failures)
+}
+
+// survived tells of processes that could not be ended, which is the worst that can
+// have happened, and of what else went wrong.
+func survived(a *daemonCommand, all stopped) error {
+	all.Error = nil
+	if a.json {
+		if err := a.object(all); err != nil {
+			return err
+		}
+	}
+	for _, e := range all.Errors {
+		a.printError(&e)
+	}
+	for _, s := range all.Survivors {
+		a.printError(out.SurvivorError(s))
+	}
+	return cli.ExitStatus(cli.StatusSurvivors)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/cli"
 )
 
 // alternates writes lines to stdout and stderr in turn; each is read from a pipe of
@@ -47,7 +49,7 @@ func TestLogsOfBothStreams(t *testing.T) {
 	require.Equal(t, "err1\n", p.err.String())
 	p = d.beside("logs", "--json", id).start() // one page would leave the other stream out in silence
 	require.Contains(t, p.rest(), `"reason":"stream","message":"--json prints a page of one stream, and job `+id+` has stdout and stderr"`)
-	p.ends(statusUsage)
+	p.ends(cli.StatusUsage)
 	p = d.beside("logs", "--json", "--stream", "stderr", "-n", "1", id).start()
 	require.Contains(t, p.rest(), `"text":"err8\n"`)
 	p.ends(0)

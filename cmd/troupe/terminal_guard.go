@@ -1,37 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"encoding/binary"
-	"io"
-	"os"
-
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
-	"troupe/messages"
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
 )
 
-func guardCommand(m *Main) *cobra.Command {
+func guardCommand(m *cli.Main) *cobra.Command {
 	return &cobra.Command{
-		Use: guardVerb, Short: "Restore the terminal of a troupe that is killed", Args: noArgs, Hidden: true,
-		RunE: func(*cobra.Command, []string) error {
-			var was unix.Termios
-			from := os.NewFile(guardFile, "guarded")
-			if err := binary.Read(from, binary.NativeEndian, &was); err != nil {
-				err := messages.Invalid("terminal", "there is no terminal to guard")
-				err.Hint = "troupe run --pty and troupe attach start this themselves"
-				return err
-			}
-			if _, err := io.ReadFull(from, make([]byte, 1)); err == nil {
-				return nil
-			}
-			text := make([]byte, guardSize)
-			_, _ = os.NewFile(guardText, "text").ReadAt(text, 0)
-			return control(m.In, func(fd int) {
-				_ = unix.IoctlSetTermios(fd, setTermios, &was)
-				_, _ = unix.Write(fd, bytes.Trim(text, "\x00"))
-			})
-		},
+		Use: guardVerb, Short: "Restore the terminal of a troupe that is killed", Args: flags.NoArgs, Hidden: true,
+		RunE: func(*cobra.Command, []string) error { return restoreTerminal(m) },
 	}
 }

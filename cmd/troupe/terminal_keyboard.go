@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
 )
 
 // keyAct is what typing comes to.
@@ -114,7 +116,7 @@ func (k *lineEditor) rubOut() {
 
 // lineKeyboard makes our terminal give each key at once, until the function that it
 // returns is called. Elsewhere it does nothing.
-func lineKeyboard(m *Main, s *printer) (restore func()) {
+func lineKeyboard(m *cli.Main, s *printer) (restore func()) {
 	restore, _ = changeTerminal(m, m.In, s, func(modes *unix.Termios) {
 		modes.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
 		modes.Iflag &^= unix.IXON | unix.ICRNL

@@ -9,25 +9,27 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
 )
 
 // terminal is a pseudo-terminal as a user sits at: what is typed goes in at one
 // side, and what is shown comes out there.
-type terminal struct {
+type console struct {
 	user  *os.File
 	side  *os.File // the program's
 	shown *lines
 }
 
 // openTerminal opens one of the usual size.
-func openTerminal(t *testing.T) *terminal {
+func openTerminal(t *testing.T) *console {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	number := 0
-	err = control(user, func(fd int) {
+	err = cli.Control(user, func(fd int) {
 		if err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err == nil {
 			number, err = unix.IoctlGetInt(fd, unix.TIOCGPTN)
 		}
@@ -39,7 +41,7 @@ func openTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &terminal{user: user, side: side, shown: &lines{news: make(chan struct{}, 1)}}
+	c := &console{user: user, side: side, shown: &lines{news: make(chan struct{}, 1)}}
 	c.resize(t, 24, 80)
 	t.Cleanup(func() {
 		_ = side.Close()
@@ -48,17 +50,17 @@ func openTerminal(t *testing.T) *terminal {
 	return c
 }
 
-func (c *terminal) resize(t *testing.T, rows, cols uint16) {
+func (c *console) resize(t *testing.T, rows, cols uint16) {
 	t.Helper()
 	var err error
-	_ = control(c.user, func(fd int) { err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols}) })
+	_ = cli.Control(c.user, func(fd int) { err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols}) })
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
 // keys types.
-func (c *terminal) keys(t *testing.T, text string) {
+func (c *console) keys(t *testing.T, text string) {
 	t.Helper()
 	if _, err := c.user.WriteString(text); err != nil {
 		t.Fatal(err)
@@ -67,7 +69,7 @@ func (c *terminal) keys(t *testing.T, text string) {
 
 // at starts the program at a terminal of its own; the streams that were set go
 // elsewhere.
-func (p *process) at(c *terminal) *process {
+func (p *process) at(c *console) *process {
 	p.t.Helper()
 	p.seen = c.reads()
 	p.unread(c)
@@ -76,7 +78,7 @@ func (p *process) at(c *terminal) *process {
 }
 
 // unread is at for a terminal that nobody reads.
-func (p *process) unread(c *terminal) *process {
+func (p *process) unread(c *console) *process {
 	p.t.Helper()
 	if p.Stdin == nil {
 		p.Stdin = c.side
@@ -92,7 +94,7 @@ func (p *process) unread(c *terminal) *process {
 }
 
 // reads reads what is shown, to its end.
-func (c *terminal) reads() (seen <-chan struct{}) {
+func (c *console) reads() (seen <-chan struct{}) {
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
@@ -160,7 +162,7 @@ func TestNoProgressWhereItWouldBeInTheWay(t *testing.T) {
 	t.Parallel()
 	silence := (silentFor + 2*drawEvery).Seconds()
 	type seat struct {
-		c     *terminal
+		c     *console
 		p     *process
 		aside *lines
 		want  string

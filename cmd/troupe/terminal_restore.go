@@ -1,6 +1,9 @@
 package main
 
-import emulator "troupe/backends/screen"
+import (
+	emulator "troupe/backends/screen"
+	"troupe/internal/cli"
+)
 
 // terminalChanges is our terminal where it shows that of a command, which turns on there what it
 // wants. Whatever of it is on in the end is taken back, and nothing else is.
@@ -13,13 +16,13 @@ type terminalChanges struct {
 }
 
 // follows begins to follow what our terminal is shown.
-func (s *printer) follows(m *Main) {
+func (s *printer) follows(m *cli.Main) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
 	if !s.out.terminal || s.changes != nil {
 		return
 	}
-	s.changes = &terminalChanges{rows: func() int { return terminalSize(m).Rows }}
+	s.changes = &terminalChanges{rows: func() int { return cli.TerminalSize(m).Rows }}
 }
 
 // guardedBy says who takes back what is changed, should we be killed; nil: nobody.
@@ -85,8 +88,8 @@ func (s *printer) unpaint(cut bool) {
 
 // givesBack is unpaint for a terminal that may take no more: there the guard does it, once
 // it takes something again.
-func (s *printer) givesBack(cut bool, signals *signals) {
-	if !signals.waitBriefly(func() { s.unpaint(cut) }) {
+func (s *printer) givesBack(cut bool, signals *cli.Signals) {
+	if !signals.WaitBriefly(func() { s.unpaint(cut) }) {
 		s.stuck.Store(true)
 	}
 }

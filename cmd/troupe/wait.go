@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
@@ -24,15 +27,15 @@ type waitFlags struct {
 	anyJob, allJobs bool
 	match           string
 	port            string
-	quiet, timeout  durationFlag
+	quiet, timeout  flags.Duration
 	input           bool
 	request         messages.WaitJobs // what they say
 }
 
-func waitCommand(m *Main) *cobra.Command {
-	f := &waitFlags{quiet: durationFlag{name: "quiet"}, timeout: durationFlag{name: "timeout"}}
+func waitCommand(m *cli.Main) *cobra.Command {
+	f := &waitFlags{quiet: flags.Duration{Name: "quiet"}, timeout: flags.Duration{Name: "timeout"}}
 	cmd := &cobra.Command{
-		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: someJobs, ValidArgsFunction: jobIDs(m, true, 0),
+		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: flags.SomeJobs, ValidArgsFunction: jobIDs(m, true, 0),
 		Long: `Wait until all of the jobs, or with --any one of them, have ended or do what the
 flags say. What has happened already counts.`,
 		Example: `  troupe wait j7                        and exit as it did
@@ -40,7 +43,7 @@ flags say. What has happened already counts.`,
   troupe wait --match '^ready$' j7      until there is such a line
   troupe wait --port 8080 j7            until it, or what it started, listens
   troupe wait --any j7 j8`,
-		Annotations: map[string]string{helpEnd: `A job waits for input while a process of it is held up in a read of its empty input
+		Annotations: map[string]string{flags.HelpEnd: `A job waits for input while a process of it is held up in a read of its empty input
 (troupe run -i). One that waits for several things at once (poll, select, epoll: Node,
 asyncio, read -t) is not seen to.
 
@@ -75,7 +78,7 @@ func (f *waitFlags) condition(given func(string) bool) (messages.Condition, erro
 		}
 		chosen, c.Kind = flag.name, flag.kind
 	}
-	c.Pattern, c.Quiet = f.match, f.quiet.d
+	c.Pattern, c.Quiet = f.match, f.quiet.D
 	if c.Kind == messages.UntilPort {
 		var err error
 		if c.Host, c.Port, err = portOf(f.port); err != nil {
@@ -97,7 +100,7 @@ func portOf(text string) (host string, port int, err error) {
 		}
 	}
 	if port, err = strconv.Atoi(number); err != nil {
-		return "", 0, messages.Invalid("port", "--port "+quoted(text)+" is no port; give a number, or HOST:NUMBER")
+		return "", 0, messages.Invalid("port", "--port "+out.Quoted(text)+" is no port; give a number, or HOST:NUMBER")
 	}
 	return host, port, nil
 }
@@ -108,7 +111,7 @@ func (f *waitFlags) check(a *daemonCommand) error {
 	if err != nil {
 		return err
 	}
-	f.request = messages.WaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
+	f.request = messages.WaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.D}
 	for _, id := range a.args {
 		f.request.Jobs = append(f.request.Jobs, messages.JobID(id))
 	}
@@ -122,7 +125,7 @@ func (f *waitFlags) check(a *daemonCommand) error {
 }
 
 func waitJobs(a *daemonCommand, f *waitFlags) error {
-	f.request.Timeout = f.timeout.d // what is left of it, where it was waited without a daemon
+	f.request.Timeout = f.timeout.D // what is left of it, where it was waited without a daemon
 	end, err := a.Await(a.ctx, f.request)
 	if err != nil {
 		return err
@@ -138,23 +141,14 @@ func waitJobs(a *daemonCommand, f *waitFlags) error {
 	switch {
 	case end.TimedOut:
 		a.printError(errors.New("the time of --timeout is over"))
-		return exitStatus(statusTimeout)
+		return cli.ExitStatus(statusTimeout)
 	case !end.Satisfied:
 		a.printError(errors.New("it can no longer happen: " + neverText(end.Jobs)))
-		return exitStatus(statusImpossible)
+		return cli.ExitStatus(statusImpossible)
 	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
 		return exitAs(a, end.Jobs[0])
 	}
 	return nil
-}
-
-// exitAs ends a verb as a job has ended. Of one that did not end by itself the status
-// is ours, and says little.
-func exitAs(a *daemonCommand, job messages.Job) error {
-	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
-		a.printError(&job.Err)
-	}
-	return exitStatus(job.ExitCode())
 }
 
 // neverText says why no wait for some jobs can be over: they have ended or, as only

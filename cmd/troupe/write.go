@@ -1,12 +1,13 @@
 package main
 
 import (
-	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/cli"
+	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -17,15 +18,15 @@ type writeFlags struct {
 	paste, eof bool
 }
 
-func writeCommand(m *Main) *cobra.Command {
+func writeCommand(m *cli.Main) *cobra.Command {
 	f := &writeFlags{}
 	cmd := &cobra.Command{
 		Use: "write [flags] JOB [TEXT]", Short: "Write to the input of a job", ValidArgsFunction: jobIDs(m, false, 1),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
-				return exactly(cmd, args, "JOB", "TEXT")
+				return flags.Exactly(cmd, args, "JOB", "TEXT")
 			}
-			return oneJob(cmd, args[:min(len(args), 1)]) // an empty text is a line, too
+			return flags.OneJob(cmd, args[:min(len(args), 1)]) // an empty text is a line, too
 		},
 		Long: `Write a line to the standard input of a job; without a text, what troupe itself
 reads, byte by byte. The job must read a pipe, one of troupe run -b -i or a
@@ -43,7 +44,7 @@ as its program has asked for them.`,
 	set.BoolVar(&f.eof, "eof", false, "then end the input")
 	return newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error {
 		w := &inputWriter{daemonCommand: a, job: messages.JobID(a.args[0])}
-		return w.finish(f.eof, w.all(f))
+		return w.finish(f.eof, writeAll(w, f))
 	})
 }
 
@@ -57,7 +58,7 @@ func (f *writeFlags) check(a *daemonCommand) error {
 	case keys:
 		_, err := shelltext.EncodeKeys(f.keys, shelltext.KeyMode{Kitty: shelltext.Disambiguate | shelltext.AllKeys})
 		return err
-	case len(a.args) == 1 && (f.paste || !f.eof) && isTerminal(a.main.In):
+	case len(a.args) == 1 && (f.paste || !f.eof) && cli.IsTerminal(a.main.In):
 		e := messages.Invalid("input", "there is nothing to write")
 		e.Hint = "troupe write JOB TEXT, --keys KEYS, --eof, or send it something: ... | troupe write JOB"
 		return e
@@ -65,8 +66,8 @@ func (f *writeFlags) check(a *daemonCommand) error {
 	return nil
 }
 
-// all writes what there is to write.
-func (w *inputWriter) all(f *writeFlags) (err error) {
+// writeAll writes what there is to write.
+func writeAll(w *inputWriter, f *writeFlags) (err error) {
 	switch text := w.args[1:]; {
 	case w.cmd.Flags().Changed("keys"):
 		w.through, err = w.Type(w.ctx, w.job, f.keys)
@@ -76,73 +77,15 @@ func (w *inputWriter) all(f *writeFlags) (err error) {
 		b, rerr := io.ReadAll(io.LimitReader(w.main.In, messages.MaxInput+1))
 		switch {
 		case rerr != nil:
-			return unreadable("input", "the input", rerr)
+			return out.Unreadable("input", "the input", rerr)
 		case len(b) > messages.MaxInput: // the body of a request may be less than it is in JSON
 			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "what is to be pasted is over 256 KiB", Hint: "write it without --paste, or paste it in parts"}
 		}
 		w.through, err = w.Paste(w.ctx, w.job, string(b))
 	case len(text) > 0:
 		err = w.write([]byte(text[0] + w.endOfLine()))
-	case !isTerminal(w.main.In):
+	case !cli.IsTerminal(w.main.In):
 		err = w.copy(w.main.In)
-	}
-	return err
-}
-
-// inputWriter writes to the input of a job.
-type inputWriter struct {
-	*daemonCommand
-	job     messages.JobID
-	through int64
-}
-
-// endOfLine is what the key enter sends: on a terminal CR, which becomes LF where the
-// program has not asked for keys as they are. If the job is not to be found, writing says
-// so.
-func (w *inputWriter) endOfLine() string {
-	if job, err := w.Job(w.ctx, w.job); err == nil && job.Terminal != (messages.Terminal{}) {
-		return "\r"
-	}
-	return "\n"
-}
-
-// write returns when the kernel has all of it.
-func (w *inputWriter) write(b []byte) error {
-	for len(b) > 0 {
-		piece := b[:min(len(b), messages.MaxInput)]
-		through, err := w.Input(w.ctx, messages.WriteInput{Job: w.job, Data: piece})
-		if err != nil {
-			return err
-		}
-		w.through, b = through, b[len(piece):]
-	}
-	return nil
-}
-
-// copy passes on what it reads, as fast as the job takes it.
-func (w *inputWriter) copy(from io.Reader) error {
-	buf := make([]byte, copyBuffer)
-	for {
-		n, err := from.Read(buf)
-		if werr := w.write(buf[:n]); werr != nil {
-			return werr
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return unreadable("input", "the input", err)
-		}
-	}
-}
-
-// finish ends the input, if that was asked for, and says how far it came.
-func (w *inputWriter) finish(eof bool, err error) error {
-	if err == nil && eof {
-		err = w.CloseInput(w.ctx, w.job)
-	}
-	if err == nil && w.json {
-		return w.object(wire.Written{V: wire.Version, Through: w.through})
 	}
 	return err
 }

@@ -4,19 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"troupe/messages"
 )
-
-// Of several flags that show nothing the same one is told each time.
-func TestLogsTellsTheFirstFault(t *testing.T) {
-	t.Parallel()
-	for range 100 {
-		f := &logFlags{}
-		err := f.check(func(flag string) bool { return flag == "lines" || flag == "limit" || flag == "head" }, false)
-		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "lines"})
-	}
-}
 
 // So is of several settings that cannot be.
 func TestSettingsTellTheFirstFault(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package flags
 
 import (
 	"testing"
@@ -16,10 +16,10 @@ func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
 		"5": 5 * time.Second, "1.5": 1500 * time.Millisecond, ".25": 250 * time.Millisecond, "3.": 3 * time.Second, "+7": 7 * time.Second,
 		"08": 8 * time.Second, "0": 0, "0.0": 0, "315360000": messages.MaxDuration, "500ms": 500 * time.Millisecond, "1h30m": 90 * time.Minute,
 	} {
-		d := durationFlag{name: "grace", zero: true}
+		d := Duration{Name: "grace", Zero: true}
 		require.NoError(t, d.Set(text), text)
-		require.Equal(t, want, d.d, text)
-		require.True(t, d.set)
+		require.Equal(t, want, d.D, text)
+		require.True(t, d.Given)
 	}
 	for text, says := range map[string]string{
 		"": "is no duration", "1e3": "is no duration", "0x10": "is no duration", "1_000": "is no duration", "1,5": "is no duration", "1 ": "is no duration",
@@ -27,12 +27,8 @@ func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
 		"-5": "is negative", "-1s": "is negative", "0": "would be over before it begins", "315360001": "is more than ten years",
 		"99999999999999999999": "is more than ten years",
 	} {
-		d := durationFlag{name: "timeout"}
+		d := Duration{Name: "timeout"}
 		require.ErrorContains(t, d.Set(text), says, text)
-	}
-	for _, text := range []string{"0", "10", "1.5", "1700000000"} {
-		f := logFlags{sinceText: text}
-		require.ErrorContains(t, f.moment(time.Now()), "write "+text+"s for so many seconds ago")
 	}
 }
 
@@ -40,7 +36,7 @@ func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
 func TestNumbersAreDecimal(t *testing.T) {
 	var lines int64
 	var seq uint64
-	l, n := lineNumber{"lines", &lines}, (*seqNumber)(&seq)
+	l, n := LineNumber{Name: "lines", N: &lines}, (*Seq)(&seq)
 	for text, want := range map[string]int64{"10": 10, "010": 10, "0": 0, "08": 8, "-5": -5} {
 		require.NoError(t, l.Set(text), text)
 		require.Equal(t, want, lines, text)
@@ -55,16 +51,12 @@ func TestNumbersAreDecimal(t *testing.T) {
 	}
 }
 
-// A comma in a size may be a point: it is refused in flags and settings.
+// A comma in a size may be a point: it is refused.
 func TestSizesHaveNoCommas(t *testing.T) {
-	var q quotaFlag
-	var s configSize
+	var q Quota
 	for _, text := range []string{"1,5GB", "1,000", "5,MB", ",5"} {
 		require.ErrorContains(t, q.Set(text), "is no size", text)
-		require.Error(t, s.UnmarshalText([]byte(text)), text)
 	}
 	require.NoError(t, q.Set("1.5GB:pause"))
 	require.Equal(t, messages.Quota{Bytes: 1_500_000_000, Policy: "pause"}, q.Quota)
-	require.NoError(t, s.UnmarshalText([]byte("1.5 KiB")))
-	require.EqualValues(t, 1536, s)
 }

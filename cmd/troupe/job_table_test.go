@@ -10,22 +10,6 @@ import (
 	"troupe/messages"
 )
 
-func TestTablesFitTheTerminal(t *testing.T) {
-	t.Parallel()
-	long := &table{head: []string{"ID", "EMPTY", "COMMAND"}}
-	long.add("j1", "", strings.Repeat("make ", 40))
-	long.add("j22", "", "日本語日本語日本語")
-	long.add("j3", "", "a\x1b[2Jb\nc")
-	var wide, narrow strings.Builder
-	require.NoError(t, long.write(&wide, 0))
-	require.NoError(t, long.write(&narrow, 20))
-	require.Contains(t, wide.String(), strings.TrimSpace(strings.Repeat("make ", 40))+"\n")
-	require.Equal(t, "ID   COMMAND\nj1   make make make…\nj22  日本語日本語日…\nj3   a\\x1b[2Jb\\nc\n", narrow.String())
-	for line := range strings.Lines(narrow.String()) {
-		require.LessOrEqual(t, cells(strings.TrimSuffix(line, "\n")), 20)
-	}
-}
-
 // A long name leaves room for what a job does, and a narrow terminal for both.
 func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 	t.Parallel()
@@ -40,31 +24,12 @@ func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 		0:  "",
 	} {
 		var b strings.Builder
-		require.NoError(t, jobTable(jobs, now).write(&b, width))
+		require.NoError(t, jobTable(jobs, now).Write(&b, width))
 		if width > 0 {
 			require.Equal(t, want, b.String())
 			continue
 		}
 		require.Contains(t, b.String(), jobs[0].Name+"  main/ci")
-	}
-}
-
-func TestCells(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int{"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "한글": 4, "🚀": 2, "ｗ": 2, "\u200b": 0, "–": 1} {
-		require.Equal(t, want, cells(text), text)
-	}
-	require.Equal(t, "abc", shorten("abc", 3))
-	require.Equal(t, "ab…", shorten("abcd", 3))
-	require.Equal(t, "日…", shorten("日本語", 4))
-}
-
-func TestAges(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		0: "0s", -time.Second: "0s", 59 * time.Second: "59s", 90 * time.Second: "1m", time.Hour: "1h", 47 * time.Hour: "47h", 49 * time.Hour: "2d",
-	} {
-		require.Equal(t, want, ago(d))
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package out
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestWhyAnOutputIsMissing(t *testing.T) {
 		"file was changed or remove": {{State: messages.Retired, Output: gap(0)}, {State: messages.Running, Flags: []messages.Flag{messages.FlagLogUnlinked}}},
 	} {
 		for _, job := range jobs {
-			require.Contains(t, whyLost(job), want)
+			require.Contains(t, WhyLost(job), want)
 		}
 	}
 }

@@ -1,14 +1,14 @@
-package main
+package out
 
 import (
 	"sync"
 	"time"
 )
 
-// asyncWriter does in turn what writes of our own. A pipe or a terminal that nobody
+// AsyncWriter does in turn what writes of our own. A pipe or a terminal that nobody
 // reads takes no more one day, and whoever says something then must go on
 // hearing signals: so nobody stands behind a write for long.
-type asyncWriter struct {
+type AsyncWriter struct {
 	mu    sync.Mutex
 	queue []func()
 	quiet chan struct{} // closed when all is written; nil: all is
@@ -19,8 +19,8 @@ type asyncWriter struct {
 // comes next stands behind it. Where nobody reads that is once, not each time.
 const voicePatience = 100 * time.Millisecond
 
-// do writes when it is its turn, and returns when it has or soon.
-func (v *asyncWriter) do(write func()) {
+// Do writes when it is its turn, and returns when it has or soon.
+func (v *AsyncWriter) Do(write func()) {
 	v.mu.Lock()
 	v.queue = append(v.queue, write)
 	if v.quiet == nil {
@@ -43,7 +43,7 @@ func (v *asyncWriter) do(write func()) {
 	}
 }
 
-func (v *asyncWriter) work(quiet chan struct{}) {
+func (v *AsyncWriter) work(quiet chan struct{}) {
 	for {
 		v.mu.Lock()
 		if len(v.queue) == 0 {
@@ -59,15 +59,15 @@ func (v *asyncWriter) work(quiet chan struct{}) {
 	}
 }
 
-// busy says whether something waits to be written.
-func (v *asyncWriter) busy() bool {
+// Busy says whether something waits to be written.
+func (v *AsyncWriter) Busy() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.quiet != nil
 }
 
-// wait waits until all is written.
-func (v *asyncWriter) wait() {
+// Wait waits until all is written.
+func (v *AsyncWriter) Wait() {
 	v.mu.Lock()
 	quiet := v.quiet
 	v.mu.Unlock()

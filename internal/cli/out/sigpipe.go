@@ -1,4 +1,4 @@
-package main
+package out
 
 import (
 	"context"
@@ -8,25 +8,27 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
 )
 
-// errUnread ends a verb whose stdout nobody reads any more. There is nobody to tell:
+// ErrUnread ends a verb whose stdout nobody reads any more. There is nobody to tell:
 // its status is that of a program which a refused write has ended.
-var errUnread = fmt.Errorf("nobody reads stdout any more: %w", exitStatus(signalBase+int(unix.SIGPIPE)))
+var ErrUnread = fmt.Errorf("nobody reads stdout any more: %w", cli.ExitStatus(cli.SignalBase+int(unix.SIGPIPE)))
 
-// writeError is the error of an output that takes no more.
-func writeError(err error) error {
+// WriteError is the error of an output that takes no more.
+func WriteError(err error) error {
 	if errors.Is(err, unix.EPIPE) {
-		return errUnread
+		return ErrUnread
 	}
-	return &outputError{err}
+	return &OutputError{Err: err}
 }
 
-// withStdoutReader is a context that ends, caused by errUnread, when the reader of stdout has
+// WithStdoutReader is a context that ends, caused by ErrUnread, when the reader of stdout has
 // left. Only a write is told of that, and a verb that follows something may have
 // nothing to write for days: so its stdout is looked at, as tail -f does. A file or a
 // terminal has no such reader. done is to be called at the end.
-func withStdoutReader(ctx context.Context, m *Main) (_ context.Context, done func()) {
+func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done func()) {
 	ctx, leave := context.WithCancelCause(ctx)
 	end := func() { leave(context.Canceled) }
 	info, err := m.Out.Stat()
@@ -40,7 +42,7 @@ func withStdoutReader(ctx context.Context, m *Main) (_ context.Context, done fun
 	go func() {
 		defer over.Close()
 		if waitReaderGone(m.Out, over) {
-			leave(errUnread)
+			leave(ErrUnread)
 		}
 	}()
 	return ctx, func() {
@@ -53,8 +55,8 @@ func withStdoutReader(ctx context.Context, m *Main) (_ context.Context, done fun
 // end of over is closed, and says whether it was the former. Nothing else is asked for:
 // that there is room to write wakes nobody.
 func waitReaderGone(out, over *os.File) (left bool) {
-	_ = control(out, func(out int) {
-		_ = control(over, func(over int) {
+	_ = cli.Control(out, func(out int) {
+		_ = cli.Control(over, func(over int) {
 			fds := []unix.PollFd{{Fd: int32(out)}, {Fd: int32(over), Events: unix.POLLIN}}
 			_, err := unix.Poll(fds, -1)
 			for errors.Is(err, unix.EINTR) {
@@ -66,14 +68,5 @@ func waitReaderGone(out, over *os.File) (left bool) {
 	return left
 }
 
-// untilReaderGone runs a verb that may have nothing to write for long: it ends with its reader.
-func (a *daemonCommand) untilReaderGone(do func() error) error {
-	ctx, done := withStdoutReader(a.ctx, a.main)
-	defer done()
-	a.ctx = ctx
-	err := do()
-	if err != nil && errors.Is(context.Cause(ctx), errUnread) {
-		return errUnread
-	}
-	return err
-}
+// CopyBuffer is how much of a log is copied at a time: more than a pipe takes.
+const CopyBuffer = 128 << 10

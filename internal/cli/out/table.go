@@ -1,6 +1,7 @@
-package main
+package out
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -8,16 +9,18 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"troupe/internal/cli"
 )
 
-// table is rows under a head. On a terminal the last column ends at its edge, and
+// Table is rows under a head. On a terminal the last column ends at its edge, and
 // where that leaves it no room, some others are left out and one is cut; elsewhere
 // nothing is.
-type table struct {
-	head  []string
+type Table struct {
+	Head  []string
 	rows  [][]string
-	spare []int // the columns that a narrow terminal does without, the first one first
-	long  int   // the column that is cut then, if that is not enough; 0: none
+	Spare []int // the columns that a narrow terminal does without, the first one first
+	Long  int   // the column that is cut then, if that is not enough; 0: none
 }
 
 // lastRoom is what the last column shall have at least, as long as others can be
@@ -30,42 +33,42 @@ const longRoom = 8
 // columnGap is between two columns.
 const columnGap = 2
 
-// add takes a row. What could act on a terminal is escaped.
-func (t *table) add(cells ...string) {
+// Add takes a row. What could act on a terminal is escaped.
+func (t *Table) Add(cells ...string) {
 	for i := range cells {
-		cells[i] = clean(cells[i])
+		cells[i] = Clean(cells[i])
 	}
 	t.rows = append(t.rows, cells)
 }
 
-// write writes it for a terminal of a width; 0: as wide as it is. A column that
+// Write writes it for a terminal of a width; 0: as wide as it is. A column that
 // is empty in every row is left out.
-func (t *table) write(to io.Writer, width int) error {
-	widths := make([]int, len(t.head))
-	for i := range t.head {
+func (t *Table) Write(to io.Writer, width int) error {
+	widths := make([]int, len(t.Head))
+	for i := range t.Head {
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], cells(row[i]))
+			widths[i] = max(widths[i], Cells(row[i]))
 		}
 		if widths[i] > 0 || len(t.rows) == 0 {
-			widths[i] = max(widths[i], len(t.head[i]))
+			widths[i] = max(widths[i], len(t.Head[i]))
 		}
 	}
 	t.narrow(widths, width)
 	var b strings.Builder
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	for _, row := range append([][]string{t.Head}, t.rows...) {
 		line := ""
 		for i, cell := range row {
 			if widths[i] == 0 {
 				continue
 			}
 			if width > 0 && i < len(row)-1 {
-				cell = shorten(cell, widths[i])
+				cell = Shorten(cell, widths[i])
 			}
-			line += cell + strings.Repeat(" ", widths[i]-cells(cell)+columnGap)
+			line += cell + strings.Repeat(" ", widths[i]-Cells(cell)+columnGap)
 		}
 		line = strings.TrimRight(line, " ")
 		if width > 0 {
-			line = shorten(line, width)
+			line = Shorten(line, width)
 		}
 		b.WriteString(line + "\n")
 	}
@@ -75,7 +78,7 @@ func (t *table) write(to io.Writer, width int) error {
 
 // narrow leaves out columns, whose width is 0 then, until the last one has room,
 // and at last cuts the long one, so that those behind it are seen.
-func (t *table) narrow(widths []int, width int) {
+func (t *Table) narrow(widths []int, width int) {
 	if width == 0 {
 		return
 	}
@@ -89,21 +92,21 @@ func (t *table) narrow(widths []int, width int) {
 		}
 		return need - width
 	}
-	for _, i := range t.spare {
+	for _, i := range t.Spare {
 		if missing() <= 0 {
 			return
 		}
 		widths[i] = 0
 	}
-	if over := missing(); over > 0 && t.long > 0 {
-		widths[t.long] = min(widths[t.long], max(longRoom, widths[t.long]-over))
+	if over := missing(); over > 0 && t.Long > 0 {
+		widths[t.Long] = min(widths[t.Long], max(longRoom, widths[t.Long]-over))
 	}
 }
 
 // widthOf is the width of a terminal, 0 if it is none.
 func widthOf(f *os.File) int {
 	width := 0
-	_ = control(f, func(fd int) {
+	_ = cli.Control(f, func(fd int) {
 		if w, _, err := term.GetSize(fd); err == nil {
 			width = w
 		}
@@ -111,11 +114,11 @@ func widthOf(f *os.File) int {
 	return width
 }
 
-// printTable shows a table on stdout.
-func printTable(m *Main, t *table) error { return t.write(m.Out, widthOf(m.Out)) }
+// PrintTable shows a table on stdout.
+func PrintTable(m *cli.Main, t *Table) error { return t.Write(m.Out, widthOf(m.Out)) }
 
-// ago is how long something took or has been, in one unit as people say it.
-func ago(d time.Duration) string {
+// Ago is how long something took or has been, in one unit as people say it.
+func Ago(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return "0s"
@@ -130,3 +133,14 @@ func ago(d time.Duration) string {
 }
 
 const day = 24 * time.Hour
+
+// Plural returns a number and its noun: 1 job, 2 jobs.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

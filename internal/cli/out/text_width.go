@@ -1,14 +1,14 @@
-package main
+package out
 
 import (
 	"strings"
 	"unicode"
 )
 
-// cells is how many columns of a terminal a text takes, which has nothing in it
+// Cells is how many columns of a terminal a text takes, which has nothing in it
 // that acts on one. The tables of a library know more, and cost every start of
 // the program 40 ms.
-func cells(s string) int {
+func Cells(s string) int {
 	n := 0
 	for _, r := range s {
 		n += cellsOf(r)
@@ -29,9 +29,9 @@ func cellsOf(r rune) int {
 	return 1
 }
 
-// shorten cuts a text to a number of columns.
-func shorten(s string, most int) string {
-	if len(s) <= most || cells(s) <= most {
+// Shorten cuts a text to a number of columns.
+func Shorten(s string, most int) string {
+	if len(s) <= most || Cells(s) <= most {
 		return s
 	}
 	var b strings.Builder

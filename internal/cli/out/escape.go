@@ -1,4 +1,4 @@
-package main
+package out
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// clean escapes a text for any terminal: control characters, bidirectional controls and
+// Clean escapes a text for any terminal: control characters, bidirectional controls and
 // invalid UTF-8. A job's name must not run escape sequences there. Our own sentences have
 // no newline inside.
-func clean(s string) string {
+func Clean(s string) string {
 	if strings.IndexFunc(s, hostile) < 0 && utf8.ValidString(s) {
 		return s
 	}
@@ -60,8 +60,8 @@ func escapeJSON(b []byte) []byte {
 	return out
 }
 
-// quoted is a word as a shell reads it, for hints.
-func quoted(s string) string {
+// Quoted is a word as a shell reads it, for hints.
+func Quoted(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s
 	}

@@ -1,4 +1,4 @@
-package main
+package flags
 
 import (
 	"fmt"
@@ -13,34 +13,34 @@ import (
 	"troupe/messages"
 )
 
-// seconds is a time without a unit, as those of timeout, sleep and systemd may be. What a
+// Seconds is a time without a unit, as those of timeout, sleep and systemd may be. What a
 // number could mean otherwise, such as an exponent, is none.
-var seconds = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
+var Seconds = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
 
-// durationFlag is a flag whose value is a time like 90, 1.5s or 1h30m.
-type durationFlag struct {
-	name string
-	zero bool // 0 makes sense
-	bare bool // it is an argument, not a flag
-	d    time.Duration
-	set  bool
+// Duration is a flag whose value is a time like 90, 1.5s or 1h30m.
+type Duration struct {
+	Name  string
+	Zero  bool // 0 makes sense
+	Bare  bool // it is an argument, not a flag
+	D     time.Duration
+	Given bool
 }
 
 // String implements pflag.Value; the default is none.
-func (d *durationFlag) String() string {
-	if !d.set {
+func (d *Duration) String() string {
+	if !d.Given {
 		return ""
 	}
-	return d.d.String()
+	return d.D.String()
 }
 
 // Type implements pflag.Value: the word in the help.
-func (*durationFlag) Type() string { return "D" }
+func (*Duration) Type() string { return "D" }
 
 // Set implements pflag.Value.
-func (d *durationFlag) Set(s string) error {
+func (d *Duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
-	if seconds.MatchString(s) {
+	if Seconds.MatchString(s) {
 		if v, err = time.ParseDuration(s + "s"); err != nil { // it does not fit
 			v, err = messages.MaxDuration+1, nil
 		}
@@ -54,7 +54,7 @@ func (d *durationFlag) Set(s string) error {
 		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %s is negative", d.label(), s))
 		e.Hint = "write how long it may take, like 90s"
 		return e
-	case v == 0 && !d.zero:
+	case v == 0 && !d.Zero:
 		e := messages.Invalid(d.reason(), fmt.Sprintf("%s 0 would be over before it begins", d.label()))
 		e.Hint = d.none()
 		return e
@@ -63,94 +63,94 @@ func (d *durationFlag) Set(s string) error {
 		e.Hint = d.none()
 		return e
 	}
-	d.d, d.set = v, true
+	d.D, d.Given = v, true
 	return nil
 }
 
 // none is how to have no such time.
-func (d *durationFlag) none() string {
-	if d.bare {
-		return "write none for no " + d.name
+func (d *Duration) none() string {
+	if d.Bare {
+		return "write none for no " + d.Name
 	}
 	return "leave it out for none"
 }
 
 // label is how it is called where it is typed.
-func (d *durationFlag) label() string {
-	if d.bare {
-		return d.name
+func (d *Duration) label() string {
+	if d.Bare {
+		return d.Name
 	}
-	return "--" + d.name
+	return "--" + d.Name
 }
 
-func (d *durationFlag) reason() string { return strings.ReplaceAll(d.name, "-", "_") }
+func (d *Duration) reason() string { return strings.ReplaceAll(d.Name, "-", "_") }
 
-// lineNumber is a flag whose value is a number of lines, or of one: 010 is ten.
-type lineNumber struct {
-	name string
-	n    *int64
+// LineNumber is a flag whose value is a number of lines, or of one: 010 is ten.
+type LineNumber struct {
+	Name string
+	N    *int64
 }
 
 // String implements pflag.Value; the default is none.
-func (l *lineNumber) String() string {
-	if l.n == nil || *l.n == 0 {
+func (l *LineNumber) String() string {
+	if l.N == nil || *l.N == 0 {
 		return ""
 	}
-	return strconv.FormatInt(*l.n, 10)
+	return strconv.FormatInt(*l.N, 10)
 }
 
 // Type implements pflag.Value.
-func (*lineNumber) Type() string { return "N" }
+func (*LineNumber) Type() string { return "N" }
 
 // Set implements pflag.Value.
-func (l *lineNumber) Set(s string) error {
+func (l *LineNumber) Set(s string) error {
 	if strings.HasPrefix(s, "+") {
-		e := messages.Invalid(l.name, fmt.Sprintf("--%s %s may be a number, or from that line on, as tail has it", l.name, s))
+		e := messages.Invalid(l.Name, fmt.Sprintf("--%s %s may be a number, or from that line on, as tail has it", l.Name, s))
 		e.Hint = "--offset N shows what is from line N on; a number is written without a sign"
 		return e
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	*l.n = n
+	*l.N = n
 	return err
 }
 
-// seqNumber is a flag whose value is the number of an event.
-type seqNumber uint64
+// Seq is a flag whose value is the number of an event.
+type Seq uint64
 
 // String implements pflag.Value.
-func (n *seqNumber) String() string { return strconv.FormatUint(uint64(*n), 10) }
+func (n *Seq) String() string { return strconv.FormatUint(uint64(*n), 10) }
 
 // Type implements pflag.Value.
-func (*seqNumber) Type() string { return "SEQ" }
+func (*Seq) Type() string { return "SEQ" }
 
 // Set implements pflag.Value.
-func (n *seqNumber) Set(s string) error {
+func (n *Seq) Set(s string) error {
 	v, err := strconv.ParseUint(s, 10, 64)
-	*n = seqNumber(v)
+	*n = Seq(v)
 	return err
 }
 
-// enumFlag is a flag whose value is one of a few words, which the help shows. It is
+// Enum is a flag whose value is one of a few words, which the help shows. It is
 // checked with the request.
-type enumFlag struct{ kind, value string }
+type Enum struct{ Kind, Value string }
 
 // String implements pflag.Value.
-func (w *enumFlag) String() string { return w.value }
+func (w *Enum) String() string { return w.Value }
 
 // Type implements pflag.Value.
-func (w *enumFlag) Type() string { return w.kind }
+func (w *Enum) Type() string { return w.Kind }
 
 // Set implements pflag.Value.
-func (w *enumFlag) Set(s string) error {
-	w.value = s
+func (w *Enum) Set(s string) error {
+	w.Value = s
 	return nil
 }
 
-// quotaFlag is the flag --max-output: N, or N:POLICY.
-type quotaFlag struct{ messages.Quota }
+// Quota is the flag --max-output: N, or N:POLICY.
+type Quota struct{ messages.Quota }
 
 // String implements pflag.Value.
-func (q *quotaFlag) String() string {
+func (q *Quota) String() string {
 	if q.Bytes == 0 {
 		return ""
 	}
@@ -158,12 +158,12 @@ func (q *quotaFlag) String() string {
 }
 
 // Type implements pflag.Value.
-func (*quotaFlag) Type() string { return "N[:POLICY]" }
+func (*Quota) Type() string { return "N[:POLICY]" }
 
 // Set implements pflag.Value. The policy is checked with the request.
-func (q *quotaFlag) Set(s string) error {
+func (q *Quota) Set(s string) error {
 	size, policy, named := strings.Cut(s, ":")
-	n, err := bytesOf(size)
+	n, err := BytesOf(size)
 	bad := messages.Invalid("max_output", fmt.Sprintf("--max-output %q is no size", s))
 	bad.Hint = "write a number of bytes, and what to do there: 100MB, 64MiB:keep_head, 1GB:pause"
 	switch {
@@ -177,9 +177,9 @@ func (q *quotaFlag) Set(s string) error {
 	return nil
 }
 
-// bytesOf reads a size. A comma is refused: to some it is a point, and the library leaves
+// BytesOf reads a size. A comma is refused: to some it is a point, and the library leaves
 // it out.
-func bytesOf(size string) (uint64, error) {
+func BytesOf(size string) (uint64, error) {
 	if strings.Contains(size, ",") {
 		return 0, strconv.ErrSyntax
 	}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+
+	"troupe/backends/heap"
+	"troupe/backends/threads"
+	"troupe/internal/cli"
+	"troupe/messages"
+)
+
+// serveFlags are the flags of serve as they were typed.
+type serveFlags struct {
+	socket, state, http, metrics string
+	readyFD                      int
+}
+
+// serveDaemon runs the daemon until it ends.
+func serveDaemon(m *cli.Main, f *serveFlags, given func(flag string) bool) error {
+	heap.Tune(heap.Floor)
+	threads.Reserve()
+	d := &daemon{main: m, report: newReadiness(f.readyFD), signals: cli.Listen(), ended: make(chan struct{})}
+	d.urgent, d.makeUrgent = context.WithCancel(context.Background())
+	defer d.makeUrgent()
+	defer d.signals.Close()
+	err := d.open(f, given)
+	d.report.tell(err)
+	if err == nil {
+		err = d.run()
+	}
+	return d.close(err)
+}
+
+// overlay lays the flags over the settings.
+func (f *serveFlags) overlay(s *settings, given func(flag string) bool) error {
+	for _, over := range []struct {
+		flag  string
+		value string
+		into  *string
+	}{{"socket", f.socket, &s.Socket}, {"state", f.state, &s.State}, {"http", f.http, &s.HTTP}, {"metrics", f.metrics, &s.Metrics}} {
+		if !given(over.flag) {
+			continue
+		}
+		if over.value == "" {
+			return messages.Invalid(over.flag, "--"+over.flag+" is empty; leave it out or give a value")
+		}
+		*over.into = over.value
+	}
+	var err error
+	if s.Socket, err = fullPath("socket", s.Socket); err != nil {
+		return err
+	}
+	if s.State != "" {
+		s.State, err = fullPath("state", s.State)
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"troupe/messages"
+)
+
+// lockPatience is how long the lock may be held by nobody who lives: a child that a
+// daemon was forking when it was killed has it until its exec.
+const lockPatience = time.Second
+
+// heldByAnother says which daemon holds a state directory whose socket nobody answers at: it was
+// removed, or is another. One that begins or ends is given the time in which that is over.
+func heldByAnother(ctx context.Context, state string) error {
+	path := filepath.Join(state, lockName)
+	if state == "" || !exists(path) {
+		return nil
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	ok, err := lock.TryRLockContext(ctx, lockPatience/20)
+	if !ok && errors.Is(err, context.DeadlineExceeded) {
+		return heldBy(state, path)
+	}
+	_ = lock.Close()
+	return nil
+}
+
+// heldBy is the error of a state directory that another daemon holds. Its process is named:
+// one whose socket was removed hears of no other way to end it.
+func heldBy(state, lock string) error {
+	err := &messages.Error{
+		Code: messages.Conflict, Reason: "state", Message: "another daemon holds the state directory " + state,
+		Hint: "use it, end it with troupe shutdown, or name another directory with --state",
+	}
+	text, rerr := os.ReadFile(lock)
+	if pid, perr := strconv.Atoi(strings.TrimSpace(string(text))); rerr == nil && perr == nil && pid > 1 {
+		err.Message = fmt.Sprintf("another daemon, process %d, holds the state directory %s", pid, state)
+		err.Hint = fmt.Sprintf("use it, end it with troupe shutdown or, if its socket is gone, with kill %d, or name another directory with --state", pid)
+	}
+	return err
+}

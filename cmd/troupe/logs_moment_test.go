@@ -1,0 +1,29 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// Of several flags that show nothing the same one is told each time.
+func TestLogsTellsTheFirstFault(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		f := &logFlags{}
+		err := f.check(func(flag string) bool { return flag == "lines" || flag == "limit" || flag == "head" }, false)
+		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "lines"})
+	}
+}
+
+// A number alone may be seconds or a moment: it is refused, and the error says what to write.
+func TestAMomentHasAUnit(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"0", "10", "1.5", "1700000000"} {
+		f := logFlags{sinceText: text}
+		require.ErrorContains(t, f.moment(time.Now()), "write "+text+"s for so many seconds ago")
+	}
+}

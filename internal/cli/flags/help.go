@@ -1,0 +1,78 @@
+package flags
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"troupe/internal/cli"
+)
+
+// HelpWidth is that of the narrowest terminal that is common.
+const HelpWidth = 80
+
+// PrintHelp writes what a verb is for, how it is called, examples, and its flags; of
+// the program itself, the verbs.
+func PrintHelp(m *cli.Main, cmd *cobra.Command) error {
+	cmd.InitDefaultHelpFlag()
+	var b strings.Builder
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short + "."
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", folded(about), strings.ReplaceAll(cmd.UseLine(), "\n", "\n  "))
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nVerbs:\n")
+		listVerbs(&b, cmd.Commands())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	fmt.Fprintf(&b, "\nFlags:\n%s", cmd.Flags().FlagUsagesWrapped(HelpWidth))
+	if text := cmd.Annotations[HelpEnd]; text != "" {
+		fmt.Fprintf(&b, "\n%s\n", folded(text))
+	}
+	_, err := m.Out.WriteString(b.String())
+	return err
+}
+
+// listVerbs writes the verbs that are there, each with what it does.
+func listVerbs(b *strings.Builder, verbs []*cobra.Command) {
+	width := 0
+	shown := slices.DeleteFunc(slices.Clone(verbs), func(v *cobra.Command) bool { return !v.IsAvailableCommand() && v.Name() != "help" })
+	for _, verb := range shown {
+		width = max(width, len(verb.Name()))
+	}
+	for _, verb := range shown {
+		fmt.Fprintf(b, "  %-*s  %s\n", width, verb.Name(), verb.Short)
+	}
+}
+
+// folded is a text whose lines fit HelpWidth. Those that begin with a blank stay as they
+// are.
+func folded(text string) string {
+	var lines []string
+	at := 0 // the line that words are added to; behind the last: none
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			lines = append(lines, line)
+			at = len(lines)
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			switch {
+			case at < len(lines) && len(lines[at])+1+len(word) <= HelpWidth:
+				lines[at] += " " + word
+			default:
+				lines = append(lines, word)
+				at = len(lines) - 1
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// HelpEnd is the annotation whose text stands last in the help of a verb.
+const HelpEnd = "help"

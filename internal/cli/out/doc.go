@@ -1,0 +1,13 @@
+// Package out prints what verbs print: tables, JSON, and errors with their exit statuses.
+// Text from jobs and clients is escaped before it reaches a terminal. A verb whose
+// reader closes stdout ends with the status of SIGPIPE.
+//
+//	async_writer.go   a writer that does not block its caller
+//	errors.go         errors, their codes and exit statuses
+//	escape.go         escapes for text that a terminal may act on
+//	json.go           JSON objects on stdout
+//	lost.go           why a part of an output is missing
+//	sigpipe.go        the loss of the reader of stdout
+//	table.go          tables, ages and plurals
+//	text_width.go     the width of text in cells
+package out

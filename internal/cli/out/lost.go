@@ -1,0 +1,21 @@
+package out
+
+import "troupe/messages"
+
+// WhyLost is why some of an output is not there, as far as the record tells it. A limit
+// leaves the beginning.
+func WhyLost(job messages.Job) string {
+	outside := job.HasFlag(messages.FlagLogTampered) || job.HasFlag(messages.FlagLogUnlinked)
+	whole := job.State.Ended() // when it ended
+	for _, out := range job.Output {
+		outside = outside || len(out.Elided) > 0 && out.Elided[0].From == 0
+		whole = whole && len(out.Elided) == 0
+	}
+	switch {
+	case outside:
+		return ": its file was changed or removed"
+	case whole:
+		return ": they have gone since, with the keeper that had them in memory, or with their file"
+	}
+	return ", because of its limit"
+}

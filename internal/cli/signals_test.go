@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// QUIT leaves a terminal that takes no more next to no time, as the first signal, too; one
+// that takes it is given back in any case.
+func TestQuitDoesNotWaitForATerminal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, never := time.Now(), make(chan struct{})
+		s := &Signals{Heard: make(chan os.Signal)}
+		s.First(unix.SIGQUIT)
+		if s.WaitBriefly(func() { <-never }) {
+			t.Error("it says that all was shown")
+		}
+		if waited := time.Since(began); waited != quitPatience {
+			t.Errorf("it waited %v", waited)
+		}
+		if !s.WaitBriefly(func() {}) {
+			t.Error("it says that nothing was shown")
+		}
+		close(never)
+	})
+}
