@@ -5,6 +5,7 @@ import (
 
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
+	"troupe/internal/cli/terminal"
 )
 
 func attachCommand(m *cli.Main) *cobra.Command {
@@ -23,7 +24,7 @@ on: Ctrl-C is sent to the job as INT, Ctrl-D ends its input.`,
 	set := cmd.Flags()
 	set.BoolVar(&f.watch, "watch", false, "only watch")
 	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
-	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
+	set.StringVar(&f.keys, "detach-keys", terminal.DetachKeys, "the `KEYS` that leave it")
 	cmd = newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error {
 		if !f.watch { // what is typed goes on to the job
 			return attachJob(a, f)

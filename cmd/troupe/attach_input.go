@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -21,20 +22,20 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 			return ctx.Err()
 		}
 	}
-	keys := lineEditor{leave: s.detachKeys, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
-	through := detachScanner{keys: s.detachKeys}
+	keys := terminal.LineEditor{Leave: s.detachKeys, Raw: !s.typed, Echo: func(b string) { _, _ = s.screen.Err.Write([]byte(b)) }}
+	through := terminal.DetachScanner{Keys: s.detachKeys}
 	buf := make([]byte, out.CopyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
-		acts := []keyAct{}
+		acts := []terminal.KeyAct{}
 		if s.pty {
-			typed, left := through.filter(buf[:n])
-			acts = append(acts, keyAct{bytes: bytes.Clone(typed)}, keyAct{leave: left})
+			typed, left := through.Filter(buf[:n])
+			acts = append(acts, terminal.KeyAct{Bytes: bytes.Clone(typed)}, terminal.KeyAct{Leave: left})
 		} else {
-			acts = keys.take(buf[:n])
+			acts = keys.Take(buf[:n])
 		}
 		for _, act := range acts {
-			if err := s.act(ctx, job, act); err != nil || act.leave {
+			if err := s.act(ctx, job, act); err != nil || act.Leave {
 				return err
 			}
 		}
@@ -46,20 +47,20 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 			<-ctx.Done() // the job goes on, and is shown to who reads
 			return context.Cause(ctx)
 		case err != nil:
-			awaitHangup(ctx, err)
+			terminal.AwaitHangup(ctx, err)
 			return out.Unreadable("input", "the input", err)
 		}
 	}
 }
 
-func (s *attachSession) act(ctx context.Context, job messages.JobID, act keyAct) error {
+func (s *attachSession) act(ctx context.Context, job messages.JobID, act terminal.KeyAct) error {
 	switch {
-	case act.interrupt:
+	case act.Interrupt:
 		return s.Signal(ctx, messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
-	case act.end:
+	case act.End:
 		return sent(ctx, s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput}))
-	case len(act.bytes) > 0:
-		return s.write(ctx, act.bytes)
+	case len(act.Bytes) > 0:
+		return s.write(ctx, act.Bytes)
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func (s *attachSession) write(ctx context.Context, b []byte) error {
 		piece := b[:min(len(b), wire.MaxAttachInput)]
 		switch {
 		case s.typed && !s.window.try():
-			s.screen.notef("the job does not read; this was not sent")
+			s.screen.Notef("the job does not read; this was not sent")
 			return nil
 		case !s.typed && !s.window.take(ctx):
 			<-ctx.Done() // the job goes on, and is shown

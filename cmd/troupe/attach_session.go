@@ -12,6 +12,7 @@ import (
 	"troupe/client"
 	"troupe/internal/cli"
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
@@ -31,7 +32,7 @@ func (f *attachFlags) check(a *daemonCommand) (err error) {
 	case f.watch && f.take:
 		return messages.Invalid("lease", "--watch and --take contradict each other; give one of them")
 	}
-	f.leave, err = controlKeys(f.keys)
+	f.leave, err = terminal.ParseKeys(f.keys)
 	return err
 }
 
@@ -39,7 +40,7 @@ func (f *attachFlags) check(a *daemonCommand) (err error) {
 type attachSession struct {
 	*daemonCommand
 	at           *client.Attachment
-	screen       *printer
+	screen       *terminal.Printer
 	detachKeys   []byte              // the keys that leave it
 	cleaner      *view.Cleaner       // of a terminal
 	size         messages.Terminal   // that of the job has had last
@@ -70,21 +71,21 @@ func attachJob(a *daemonCommand, f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &attachSession{daemonCommand: a, screen: newScreen(a.main), detachKeys: f.leave, typed: cli.IsTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
+	s := &attachSession{daemonCommand: a, screen: terminal.NewPrinter(a.main), detachKeys: f.leave, typed: cli.IsTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
 	from := job.Output[0].Bytes
 	if s.typed && !f.watch {
 		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
-			s.screen.follows(a.main)
+			s.screen.Follows(a.main)
 			from = s.queryModes(job)
 		}
 	}
-	if s.raw = s.pty && s.screen.out.terminal; f.watch {
+	if s.raw = s.pty && s.screen.Out.Terminal; f.watch {
 		begin, leave := s.watchTerminal(job)
 		defer leave()
 		from = begin
 	}
-	if text := f.watch && job.Terminal != (messages.Terminal{}); (s.screen.out.terminal || text) && !s.raw {
-		s.cleaner = &view.Cleaner{Colours: s.screen.out.terminal}
+	if text := f.watch && job.Terminal != (messages.Terminal{}); (s.screen.Out.Terminal || text) && !s.raw {
+		s.cleaner = &view.Cleaner{Colours: s.screen.Out.Terminal}
 	}
 	how := client.AttachOptions{Stream: job.Output[0].Stream, Offset: from, Lease: wire.AttachAsk, Terminal: s.raw && s.pty}
 	s.answers, s.shown = -1, how.Offset
@@ -118,8 +119,8 @@ func (s *attachSession) readStderr() error {
 	if s.errors == nil {
 		return nil
 	}
-	r := &logPrinter{daemonCommand: s.daemonCommand, to: &s.screen.err}
-	if r.to.terminal {
+	r := &logPrinter{daemonCommand: s.daemonCommand, to: &s.screen.Err}
+	if r.to.Terminal {
 		r.cleaner = &view.Cleaner{Colours: true}
 	}
 	return r.copyAll(s.errors)
@@ -134,10 +135,10 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 	restore := func() {}
 	if types { // before anything is shown: whoever sees it may type
 		if s.pty {
-			restore = rawKeyboard(s.main, s.screen)
+			restore = terminal.RawKeyboard(s.main, s.screen)
 			s.enterModes()
 		} else {
-			restore = lineKeyboard(s.main, s.screen)
+			restore = terminal.LineKeyboard(s.main, s.screen)
 		}
 		defer restore()
 	}
@@ -160,22 +161,22 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 	select {
 	case err := <-heard:
 		var end cli.ExitStatus
-		s.screen.givesBack(!errors.As(err, &end), signals) // it goes on, as far as is known
+		s.screen.GivesBack(!errors.As(err, &end), signals) // it goes on, as far as is known
 		if signals.HungUp(err) || signals.Got != 0 {
 			return cli.ExitStatus(cli.SignalBase + int(signals.Got)) // what it ended with nobody reads
 		}
 		return err
 	case err := <-left:
 		signals.Detached.Store(true)
-		s.screen.givesBack(true, signals)
+		s.screen.GivesBack(true, signals)
 		restore()
 		if err == nil {
-			s.screen.notef("left job %s as it is", s.args[0])
+			s.screen.Notef("left job %s as it is", s.args[0])
 		}
 		return err
 	case sig := <-signals.Heard:
 		signals.First(sig)
-		s.screen.givesBack(true, signals)
+		s.screen.GivesBack(true, signals)
 		return cli.ExitStatus(cli.SignalBase + int(signals.Got))
 	}
 }
@@ -213,7 +214,7 @@ func (s *attachSession) show(b []byte, last bool) error {
 	if s.raw {
 		b = s.filter(b)
 	}
-	return writeClean(&s.screen.out, s.cleaner, b, last)
+	return writeClean(&s.screen.Out, s.cleaner, b, last)
 }
 
 // handleMessage says what else is heard.
@@ -223,10 +224,10 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 		s.setAnswering(said)
 	case wire.AttachGap:
 		s.shown = said.To
-		s.screen.notef("%d bytes were not kept", said.To-said.From)
+		s.screen.Notef("%d bytes were not kept", said.To-said.From)
 	case wire.AttachAsked: // we type; whoever wants to must take it
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
-		s.screen.notef("somebody else wants to type")
+		s.screen.Notef("somebody else wants to type")
 	case wire.AttachWritten:
 		s.window.give()
 	case wire.AttachLease:
@@ -243,12 +244,12 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 		switch said.Reason {
 		case wire.LeaseGranted:
 			if s.watches {
-				s.screen.notef("nobody else types any more: now you do")
+				s.screen.Notef("nobody else types any more: now you do")
 			}
 		case wire.LeaseTaken:
-			s.screen.notef("somebody else types now; you watch")
+			s.screen.Notef("somebody else types now; you watch")
 		case wire.LeaseRefused:
-			s.screen.notef("somebody else types; you watch (troupe attach --take takes it from them)")
+			s.screen.Notef("somebody else types; you watch (troupe attach --take takes it from them)")
 			s.refused(ctx)
 		}
 		s.watches, s.toldWatching = !said.Held, false
@@ -264,7 +265,7 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 			s.toldWatching = true
 		}
 		if s.typed || said.Error == nil || said.Error.Code != messages.JobFinished { // that its reader has ended, a pipe does not say either
-			s.screen.notef("%v", said.Error)
+			s.screen.Notef("%v", said.Error)
 		}
 	}
 }
@@ -282,7 +283,7 @@ func (s *attachSession) ended(said wire.AttachEvent) error {
 		return err
 	}
 	if end.Jobs[0].Outcome != messages.Exited {
-		s.screen.unpaint(true)
+		s.screen.Unpaint(true)
 	}
 	return exitAs(s.daemonCommand, end.Jobs[0])
 }

@@ -34,7 +34,7 @@ func (s *attachSession) resize(ctx context.Context, size messages.Terminal) {
 // line that the cursor is in. What the job writes from byte from on is shown behind that.
 func (s *attachSession) queryModes(job messages.Job) (from int64) {
 	from = job.Output[0].Bytes
-	if !s.screen.out.terminal {
+	if !s.screen.Out.Terminal {
 		return from
 	}
 	now, err := s.Screen(s.ctx, uid(job))
@@ -74,7 +74,7 @@ func cursorLine(now wire.Screen, cols int) string {
 // itself (fits).
 func (s *attachSession) enterModes() {
 	if s.modes != "" {
-		_, _ = s.screen.out.Write([]byte(s.modes))
+		_, _ = s.screen.Out.Write([]byte(s.modes))
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *attachSession) resizes(ctx context.Context) {
 	}
 }
 
-// filter is what of the output our terminal is shown: all, but for questions that others
+// Filter is what of the output our terminal is shown: all, but for questions that others
 // answer, and the clipboard.
 func (s *attachSession) filter(b []byte) []byte {
 	s.shown += int64(len(b))

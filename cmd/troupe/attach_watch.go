@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -17,7 +18,7 @@ import (
 // our terminal back.
 func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
-	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !inForeground(s.main) {
+	if job.Terminal == (messages.Terminal{}) || !s.screen.Out.Terminal || !terminal.InForeground(s.main) {
 		return from, leave
 	}
 	now, err := s.Screen(s.ctx, uid(job))
@@ -25,13 +26,13 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 		return from, leave // it is shown as text
 	}
 	if ours := cli.TerminalSize(s.main); ours.Rows < now.Rows || ours.Cols < now.Cols {
-		s.screen.notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
+		s.screen.Notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
 	}
 	s.raw = true
-	s.screen.follows(s.main)
-	restore := passiveScreen(s.main, s.screen)
+	s.screen.Follows(s.main)
+	restore := terminal.PassiveScreen(s.main, s.screen)
 	leave = func() {
-		s.screen.unpaint(true) // once
+		s.screen.Unpaint(true) // once
 		restore()
 	}
 	if !now.Alternate {
@@ -39,13 +40,13 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 		if line != "" {
 			from = now.At
 		}
-		_, _ = s.screen.out.Write([]byte(line))
+		_, _ = s.screen.Out.Write([]byte(line))
 		return from, leave
 	}
 	text := "\x1b[?1049h\x1b[H\x1b[2J" + strings.TrimRight(strings.Join(now.Lines, "\r\n"), "\r\n") + fmt.Sprintf("\x1b[%d;%dH", now.Cursor.Row+1, now.Cursor.Col+1)
 	if !now.Cursor.Visible {
 		text += "\x1b[?25l"
 	}
-	_, _ = s.screen.out.Write([]byte(text))
+	_, _ = s.screen.Out.Write([]byte(text))
 	return now.At, leave
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 )
 
 // A daemon whose journal breaks under it says so, in its log, to doctor and to whoever
@@ -44,7 +45,7 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 func TestFaultASecondDaemonWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	d, keeper := servesLong(t)
-	require.NoError(t, os.Remove(filepath.Join(d.dir, "troupe", lockName)))
+	require.NoError(t, os.Remove(filepath.Join(d.dir, "troupe", config.LockName)))
 	second := d.beside("serve", "--socket", d.file("troupe/second")).start()
 	second.err.has(t, "journal")
 	second.ends(cli.StatusOwn)

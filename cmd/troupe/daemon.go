@@ -16,6 +16,7 @@ import (
 	"troupe"
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
 	"troupe/messages"
@@ -29,7 +30,7 @@ type daemon struct {
 	main            *cli.Main
 	report          *readyPipe
 	signals         *cli.Signals
-	settings        *settings
+	settings        *config.Settings
 	log             zerolog.Logger
 	service         service
 	lock            *flock.Flock
@@ -55,14 +56,14 @@ type daemon struct {
 func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
 	undumpable()
 	var err error
-	if d.settings, err = readSettings(d.main); err != nil {
+	if d.settings, err = config.Read(d.main); err != nil {
 		return err
 	}
 	if err := f.overlay(d.settings, given); err != nil {
 		return err
 	}
 	d.log = newLog(d.main, d.settings)
-	if err := d.settings.ownState(); err != nil {
+	if err := d.settings.OwnState(); err != nil {
 		return err
 	}
 	if err := d.alone(); err != nil {
@@ -80,7 +81,7 @@ func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
 // alone takes the lock of the state directory, which one daemon holds for as
 // long as it lives.
 func (d *daemon) alone() error {
-	path := filepath.Join(d.settings.State, lockName)
+	path := filepath.Join(d.settings.State, config.LockName)
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
@@ -109,7 +110,7 @@ func (d *daemon) listen() error {
 		d.listeners = handed
 		d.settings.Socket = socketOf(handed, d.settings.Socket)
 	} else {
-		if err := above(filepath.Dir(d.settings.Socket), socketVar); err != nil {
+		if err := config.Above(filepath.Dir(d.settings.Socket), config.SocketVar); err != nil {
 			return err
 		}
 		l, err := http.Listen(d.settings.Socket)
@@ -175,7 +176,7 @@ func (d *daemon) admit() error {
 		return nil
 	}
 	var err error
-	d.token, err = http.LoadToken(filepath.Join(d.settings.State, tokenName))
+	d.token, err = http.LoadToken(filepath.Join(d.settings.State, config.TokenName))
 	return err
 }
 

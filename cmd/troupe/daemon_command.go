@@ -10,6 +10,7 @@ import (
 
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
@@ -58,7 +59,7 @@ func newDaemonCommand(m *cli.Main, cmd *cobra.Command, check, do func(*daemonCom
 
 // dial connects to the daemon of this user.
 func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
-	s, err := readSettings(m)
+	s, err := config.Read(m)
 	if err != nil {
 		return nil, err
 	}

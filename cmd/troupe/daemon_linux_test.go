@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
 	"troupe/messages"
 )
@@ -152,7 +153,7 @@ func TestTheStartOfADaemonHasADeadline(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, locked, says string }{
 		{"the daemon hangs", "troupe-0", "has not been ready for 10s (see "},
-		{"another one starts it", "troupe/" + startName, "another troupe has been starting the daemon for 10s (see "},
+		{"another one starts it", "troupe/" + config.StartName, "another troupe has been starting the daemon for 10s (see "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -192,9 +193,9 @@ func TestADaemonOnItsWayIsFound(t *testing.T) {
 	require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
 	p.start()
 	t.Cleanup(p.swept)
-	eventually(t, "a daemon that has the state directory", func() bool { return isLocked(p.file("troupe/" + lockName)) })
+	eventually(t, "a daemon that has the state directory", func() bool { return isLocked(p.file("troupe/" + config.LockName)) })
 	q := p.beside("run", "-b", "true").start()
-	eventually(t, "who starts another", func() bool { return isLocked(p.file("troupe/" + startName)) })
+	eventually(t, "who starts another", func() bool { return isLocked(p.file("troupe/" + config.StartName)) })
 	late := time.Now().Add(wayPatience / 4) // else it was there, and was not seen
 	eventually(t, "another that wants it", func() bool { return len(launched(p.file("troupe"))) > 0 || time.Now().After(late) })
 	require.NoError(t, held.Close())

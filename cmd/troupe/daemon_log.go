@@ -8,11 +8,12 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 )
 
 // newLog is what the daemon says on stderr: sentences on a terminal, an object a
 // line elsewhere.
-func newLog(m *cli.Main, s *settings) zerolog.Logger {
+func newLog(m *cli.Main, s *config.Settings) zerolog.Logger {
 	var to zerolog.LevelWriter
 	if cli.IsTerminal(m.Err) {
 		to = zerolog.MultiLevelWriter(zerolog.ConsoleWriter{Out: m.Err, TimeFormat: "15:04:05.000"})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
 	"troupe/messages"
 )
@@ -47,7 +48,7 @@ func (r *readyPipe) tell(err error) {
 // log why.
 func heard(from io.Reader, log string) error {
 	var told readyObject
-	if err := json.NewDecoder(io.LimitReader(from, maxConfig)).Decode(&told); errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := json.NewDecoder(io.LimitReader(from, config.MaxFile)).Decode(&told); errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	} else if err != nil {
 		return &messages.Error{Code: messages.Internal, Reason: "daemon", Message: "the daemon ended before it was ready", Hint: "see " + log}

@@ -6,6 +6,7 @@ import (
 	"troupe/backends/heap"
 	"troupe/backends/threads"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/messages"
 )
 
@@ -32,7 +33,7 @@ func serveDaemon(m *cli.Main, f *serveFlags, given func(flag string) bool) error
 }
 
 // overlay lays the flags over the settings.
-func (f *serveFlags) overlay(s *settings, given func(flag string) bool) error {
+func (f *serveFlags) overlay(s *config.Settings, given func(flag string) bool) error {
 	for _, over := range []struct {
 		flag  string
 		value string
@@ -47,11 +48,11 @@ func (f *serveFlags) overlay(s *settings, given func(flag string) bool) error {
 		*over.into = over.value
 	}
 	var err error
-	if s.Socket, err = fullPath("socket", s.Socket); err != nil {
+	if s.Socket, err = config.FullPath("socket", s.Socket); err != nil {
 		return err
 	}
 	if s.State != "" {
-		s.State, err = fullPath("state", s.State)
+		s.State, err = config.FullPath("state", s.State)
 	}
 	return err
 }

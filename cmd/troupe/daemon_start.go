@@ -15,6 +15,8 @@ import (
 
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -28,8 +30,8 @@ const startPatience = 10 * time.Second
 
 // startDaemon starts the daemon and returns when it takes requests. Of several who
 // want that at a time one does it, and the others find it running.
-func startDaemon(m *cli.Main, at *settings, s *printer) (*client.Client, error) {
-	if err := at.ownState(); err != nil {
+func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client.Client, error) {
+	if err := at.OwnState(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
@@ -57,7 +59,7 @@ func startDaemon(m *cli.Main, at *settings, s *printer) (*client.Client, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.notef("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
+	s.Notef("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
 	return connect(context.Background(), at.Socket)
 }
 
@@ -69,15 +71,15 @@ var stateHeld = &messages.Error{Code: messages.Conflict, Reason: "state"}
 
 // findStarting finds a daemon that has the state directory, and is to listen yet: by
 // hand, or by somebody who waits for it no longer, it was started before ours.
-func findStarting(ctx context.Context, at *settings) (*client.Client, error) {
+func findStarting(ctx context.Context, at *config.Settings) (*client.Client, error) {
 	late := time.Now().Add(wayPatience)
 	away := func(err error) bool { return errors.Is(err, client.ErrNoDaemon) && time.Now().Before(late) }
 	return retryBusy(ctx, away, func() (*client.Client, error) { return connect(ctx, at.Socket) })
 }
 
 // turn waits for our turn to start the daemon. done ends it.
-func turn(ctx context.Context, at *settings) (done func(), err error) {
-	lock := flock.New(filepath.Join(at.State, startName), flock.SetPermissions(0o600))
+func turn(ctx context.Context, at *config.Settings) (done func(), err error) {
+	lock := flock.New(filepath.Join(at.State, config.StartName), flock.SetPermissions(0o600))
 	locked := make(chan error, 1)
 	go func() { locked <- lock.Lock() }()
 	select {
@@ -93,16 +95,16 @@ func turn(ctx context.Context, at *settings) (done func(), err error) {
 
 // notReady is the error of a start that takes too long. A daemon that was started
 // is left alone: it may have much to read, and holds no job itself.
-func notReady(what string, at *settings) *messages.Error {
+func notReady(what string, at *config.Settings) *messages.Error {
 	return &messages.Error{
 		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s for %v", what, startPatience),
-		Hint: "see " + filepath.Join(at.State, logName) + ", then try again, or end that process",
+		Hint: "see " + filepath.Join(at.State, config.LogName) + ", then try again, or end that process",
 	}
 }
 
 // launch starts troupe serve in a session of its own, with nothing of ours: no
 // descriptor, no directory, and of the environment only what a daemon needs.
-func launch(ctx context.Context, m *cli.Main, at *settings) (int, error) {
+func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) {
 	if err := setCloseOnExec(); err != nil {
 		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
 	}
@@ -110,7 +112,7 @@ func launch(ctx context.Context, m *cli.Main, at *settings) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("the daemon's program cannot be found: %w", err)
 	}
-	logFile := filepath.Join(at.State, logName)
+	logFile := filepath.Join(at.State, config.LogName)
 	log, err := os.OpenFile(logFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return 0, fmt.Errorf("the daemon has no log: %w", err)
@@ -152,7 +154,7 @@ func daemonEnv(m *cli.Main) []string {
 	for _, kv := range m.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		switch name {
-		case "PATH", "HOME", "LANG", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", configVar:
+		case "PATH", "HOME", "LANG", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", config.FileVar:
 			env = append(env, kv)
 		default:
 			if strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") {

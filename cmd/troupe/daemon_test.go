@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/cli/config"
 )
 
 // beside is the program in the surroundings of another, whose daemon it finds.
@@ -217,7 +219,7 @@ func TestTheUnitKeepsItsPromises(t *testing.T) {
 	}
 	socket, err := os.ReadFile("../../contrib/systemd/troupe.socket")
 	require.NoError(t, err)
-	require.Contains(t, string(socket), "\nListenStream=%t/troupe/"+socketName+"\n")
+	require.Contains(t, string(socket), "\nListenStream=%t/troupe/"+config.SocketName+"\n")
 	require.Contains(t, string(socket), "\nSocketMode=0600\n")
 }
 

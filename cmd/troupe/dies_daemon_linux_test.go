@@ -16,6 +16,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli/config"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -274,7 +275,7 @@ func TestFaultLockOutlivesTheDaemon(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
 	m.killed()
-	lock, err := os.Open(filepath.Join(m.state, lockName))
+	lock, err := os.Open(filepath.Join(m.state, config.LockName))
 	require.NoError(t, err)
 	defer lock.Close()
 	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/internal/cli/config"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -54,7 +55,7 @@ func (m *mortal) awakes() {
 }
 
 func (m *mortal) socket() string {
-	return m.file(filepath.Join(fmt.Sprintf("troupe-%d", os.Geteuid()), socketName))
+	return m.file(filepath.Join(fmt.Sprintf("troupe-%d", os.Geteuid()), config.SocketName))
 }
 
 // again starts the next daemon.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
@@ -157,7 +158,7 @@ func TestTheManualHasTheSettings(t *testing.T) {
 			}
 		}
 	}
-	add("", reflect.TypeFor[settings]())
+	add("", reflect.TypeFor[config.Settings]())
 	same(t, "setting", slices.Collect(maps.Keys(code(t, "Configuration"))), there)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 )
 
 // daemonFound is what doctor says of the daemon: where it would be, and whether
@@ -34,20 +35,20 @@ func keeperText(state string) string {
 	if runtime.GOOS != "linux" {
 		return "none: jobs end with the daemon"
 	}
-	return "holds the jobs, at " + filepath.Join(state, keeperName) + "; the daemon starts it"
+	return "holds the jobs, at " + filepath.Join(state, config.KeeperName) + "; the daemon starts it"
 }
 
 // examineDaemon looks for it. A daemon that cannot be trusted or does not answer is a
 // problem; none is not, unless there can be none.
 func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	d := &daemonFound{}
-	s, err := readSettings(m)
+	s, err := config.Read(m)
 	if err != nil {
 		d.Why = err.Error()
 		c.problem("%v", err)
 		return d
 	}
-	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.file, keeperText(s.State)
+	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.File(), keeperText(s.State)
 	ctx, cancel := context.WithTimeout(context.Background(), asked)
 	defer cancel()
 	at, err := connect(ctx, s.Socket)
@@ -58,7 +59,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 			c.state(s.State, true)
 			return d
 		}
-		if err := s.hasPlaces(); err != nil {
+		if err := s.HasPlaces(); err != nil {
 			d.Why = "none, and none can begin, because of the problem below"
 			c.problem("no daemon can begin: %v", err)
 			if s.State != "" {

@@ -16,6 +16,7 @@ import (
 	"troupe/backends"
 	"troupe/backends/snapshot"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
 	"troupe/internal/shelltext"
 	"troupe/messages"
@@ -60,7 +61,7 @@ func shells(snapshots map[string]*snapshotFound) []shellFound {
 
 // placeOf is where a shell is, "" if nowhere: doctor looks where run does.
 func placeOf(name string) string {
-	if path := shelltext.Find(name, []string{"PATH=" + os.Getenv("PATH")}, executable); filepath.IsAbs(path) {
+	if path := shelltext.Find(name, []string{"PATH=" + os.Getenv("PATH")}, config.Executable); filepath.IsAbs(path) {
 		return path
 	}
 	return ""
@@ -87,7 +88,7 @@ func versionOf(name, path string) string {
 
 // examineSnapshots tries them, as the configuration has them.
 func examineSnapshots(m *cli.Main, engine backends.Engine, store *spill.Disk) map[string]*snapshotFound {
-	s, err := readSettings(m)
+	s, err := config.Read(m)
 	if err != nil { // it is a problem that is told
 		return nil
 	}
@@ -125,7 +126,7 @@ func trySnapshots(engine backends.Engine, store *spill.Disk, on bool) map[string
 	return found
 }
 
-// text says for people how a snapshot stands.
+// Text says for people how a snapshot stands.
 func (f *snapshotFound) text() string {
 	switch {
 	case f == nil:

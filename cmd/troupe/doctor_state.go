@@ -7,6 +7,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"troupe/backends/keeper"
+	"troupe/internal/cli/config"
 	"troupe/messages"
 )
 
@@ -19,7 +20,7 @@ func (c *doctorReport) state(path string, running bool) {
 	err := takesWork(*d)
 	switch {
 	case err == nil:
-	case running && d.Files == 0 && d.Free >= keeper.DiskNeeded(filepath.Join(d.Path, keeperName)): // what it writes to is there
+	case running && d.Files == 0 && d.Free >= keeper.DiskNeeded(filepath.Join(d.Path, config.KeeperName)): // what it writes to is there
 		c.problem("the daemon can make no file: a command waits as soon as its output needs one, and sessions with a shell, terminals and detached commands may be refused: %v", err)
 	default:
 		c.problem("the daemon can start nothing: %v", err)
@@ -43,10 +44,10 @@ func takesWork(d directory) error {
 			Hint: "put back what the daemon keeps there, or end the daemon with troupe shutdown --stop-jobs: the next one makes it anew",
 		}
 	}
-	if err := probe(d.Path); err != nil {
-		return cannotWrite(d.Path, err)
+	if err := config.Probe(d.Path); err != nil {
+		return config.CannotWrite(d.Path, err)
 	}
-	if needs := keeper.DiskNeeded(filepath.Join(d.Path, keeperName)); d.Free < needs {
+	if needs := keeper.DiskNeeded(filepath.Join(d.Path, config.KeeperName)); d.Free < needs {
 		return &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "directory", Hint: "make room",
 			Message: fmt.Sprintf("%s has %s free, and the journal of the keeper needs %s", d.Path, humanize.IBytes(uint64(d.Free)), humanize.IBytes(uint64(needs))),

@@ -6,13 +6,15 @@ import (
 
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
 // findDaemon connects to the daemon, starts it if it is needed, and is nil where there
 // is none and none is needed.
-func findDaemon(m *cli.Main, needed bool, s *printer) (*client.Client, error) {
-	at, err := readSettings(m)
+func findDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, error) {
+	at, err := config.Read(m)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +22,7 @@ func findDaemon(m *cli.Main, needed bool, s *printer) (*client.Client, error) {
 	switch {
 	case err == nil:
 		return c, nil
-	case !errors.Is(err, client.ErrNoDaemon) && (needed || at.named):
+	case !errors.Is(err, client.ErrNoDaemon) && (needed || at.Named()):
 		return nil, err
 	case !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "socket"}):
 		return nil, err

@@ -8,21 +8,22 @@ import (
 
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/messages"
 )
 
 // fleetOptions is what the keepers of this state directory are found and started by.
-func fleetOptions(m *cli.Main, at *settings) (keeper.FleetOptions, error) {
+func fleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return keeper.FleetOptions{}, fmt.Errorf("the keeper's program cannot be found: %w", err)
 	}
-	return keeper.FleetOptions{Root: filepath.Join(at.State, detachedName), Program: []string{self, "keeper"}, Build: m.Describe().Version}, nil
+	return keeper.FleetOptions{Root: filepath.Join(at.State, config.DetachedName), Program: []string{self, "keeper"}, Build: m.Describe().Version}, nil
 }
 
 // noDaemonHint says with the refusal that there is no daemon how detached jobs are found.
-func noDaemonHint(m *cli.Main, e *messages.Error, at *settings) error {
-	if root := filepath.Join(at.State, detachedName); len(keeper.ListDetached(root)) > 0 {
+func noDaemonHint(m *cli.Main, e *messages.Error, at *config.Settings) error {
+	if root := filepath.Join(at.State, config.DetachedName); len(keeper.ListDetached(root)) > 0 {
 		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
 	}
 	return e

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -21,7 +22,7 @@ type foreground struct {
 	main    *cli.Main
 	flags   *runFlags
 	request messages.RunCommand
-	screen  *printer
+	screen  *terminal.Printer
 	signals *cli.Signals
 	host    host
 
@@ -49,7 +50,7 @@ func execute(m *cli.Main, f *runFlags, args []string, argv bool) error {
 	if err != nil {
 		return err
 	}
-	g := &foreground{main: m, flags: f, request: r, screen: newScreen(m), signals: cli.Listen(), useless: make(chan error, 1)}
+	g := &foreground{main: m, flags: f, request: r, screen: terminal.NewPrinter(m), signals: cli.Listen(), useless: make(chan error, 1)}
 	defer g.signals.Close()
 	if err := g.look(); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (g *foreground) run() error {
 	if !e.job.State.Ended() || g.begunBefore(e.job) {
 		err := g.tellGoesOn(e.job)
 		g.printSurvivors(g.shutdown())
-		g.signals.WaitWriter(g.screen.voice.Wait)
+		g.signals.WaitWriter(g.screen.Notes.Wait)
 		return err
 	}
 	var object *resultObject
@@ -120,9 +121,9 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 	if g.flags.json || g.request.Background {
 		return end
 	}
-	panes := map[messages.Stream]*printerStream{messages.Merged: &g.screen.out}
+	panes := map[messages.Stream]*terminal.Stream{messages.Merged: &g.screen.Out}
 	if g.request.Streams == messages.SeparateStreams {
-		panes = map[messages.Stream]*printerStream{messages.Stdout: &g.screen.out, messages.Stderr: &g.screen.err}
+		panes = map[messages.Stream]*terminal.Stream{messages.Stdout: &g.screen.Out, messages.Stderr: &g.screen.Err}
 	}
 	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
 	node, patience := g.host.pacer()
@@ -144,7 +145,7 @@ func (g *foreground) wait(end <-chan ended) ended {
 		case sig := <-g.signals.Heard:
 			g.interrupt(sig)
 		case <-g.asked:
-			g.screen.notef("%s: the command was asked to end; once more kills it", cli.SignalName(g.signals.Got))
+			g.screen.Notef("%s: the command was asked to end; once more kills it", cli.SignalName(g.signals.Got))
 		case err := <-g.relayed:
 			g.relayDone(err)
 		case err := <-g.useless:
@@ -177,7 +178,7 @@ func (g *foreground) flush(job messages.Job) {
 			g.signals.First(sig)
 		case <-late:
 		}
-		g.screen.notef("nobody reads the end of the output: it was not shown")
+		g.screen.Notef("nobody reads the end of the output: it was not shown")
 		return
 	}
 }
@@ -212,9 +213,9 @@ func (g *foreground) fail(err error, reason string) {
 	}
 }
 
-// interrupt stops the command: politely at first, then at once.
+// Interrupt stops the command: politely at first, then at once.
 func (g *foreground) interrupt(sig os.Signal) {
-	g.screen.echoed(sig)
+	g.screen.Echoed(sig)
 	reason := "interrupted by " + cli.SignalName(sig)
 	if !g.signals.First(sig) || sig == unix.SIGQUIT {
 		g.asked = nil

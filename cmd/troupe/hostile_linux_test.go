@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/test/need"
 )
 
@@ -40,7 +41,7 @@ func asNobody(t *testing.T, do func() error) error {
 
 // socket is where the daemon of these surroundings listens.
 func (p *process) socket() string {
-	return p.file(fmt.Sprintf("troupe-%d/%s", os.Geteuid(), socketName))
+	return p.file(fmt.Sprintf("troupe-%d/%s", os.Geteuid(), config.SocketName))
 }
 
 // opened lets everybody in at a path of the test.
@@ -101,7 +102,7 @@ func TestSecurityAnotherUserAndTheDaemon(t *testing.T) {
 func TestSecurityTheDaemonsEnvironmentIsItsOwn(t *testing.T) {
 	t.Parallel()
 	d := serves(t, []string{"DAEMON_SECRET=hunter2"})
-	conn, err := net.Dial("unix", d.file("troupe-0/"+socketName))
+	conn, err := net.Dial("unix", d.file("troupe-0/"+config.SocketName))
 	require.NoError(t, err)
 	defer conn.Close()
 	body := `{"command":"exec sleep 600","background":true,"name":"plain"}`
@@ -212,7 +213,7 @@ func TestFaultADaemonWithFewDescriptors(t *testing.T) {
 	d.beside("run", "-b", "--name", "lasts", "exec sleep 600").start().ends(0)
 	const most = 64 / 4
 	ask := func(what string) (net.Conn, int, string) {
-		conn, err := net.Dial("unix", d.file("troupe-0/"+socketName))
+		conn, err := net.Dial("unix", d.file("troupe-0/"+config.SocketName))
 		require.NoError(t, err)
 		_, err = io.WriteString(conn, "GET /v1/"+what+" HTTP/1.1\r\nHost: t\r\n\r\n")
 		require.NoError(t, err)

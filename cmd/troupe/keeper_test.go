@@ -9,11 +9,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"troupe/internal/cli/config"
 )
 
 // keepersOf are the common keepers of a state directory: one, if there is any.
 func keepersOf(state string) (pids []int) {
-	dir := filepath.Join(state, keeperName)
+	dir := filepath.Join(state, config.KeeperName)
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
@@ -59,7 +61,7 @@ func endKeeper(state string) {
 // keepersIn are the keepers of a state directory, and of the detached jobs there, and
 // whether the lock of one is held: it is for as long as that lives.
 func keepersIn(state string) (pids []int, held bool) {
-	common, detached := filepath.Join(state, keeperName), filepath.Join(state, detachedName)+"/"
+	common, detached := filepath.Join(state, config.KeeperName), filepath.Join(state, config.DetachedName)+"/"
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		text, _ := os.ReadFile(file)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"troupe/internal/cli/config"
 	"troupe/messages"
 )
 
@@ -22,8 +23,8 @@ const lockPatience = time.Second
 // heldByAnother says which daemon holds a state directory whose socket nobody answers at: it was
 // removed, or is another. One that begins or ends is given the time in which that is over.
 func heldByAnother(ctx context.Context, state string) error {
-	path := filepath.Join(state, lockName)
-	if state == "" || !exists(path) {
+	path := filepath.Join(state, config.LockName)
+	if state == "" || !config.Exists(path) {
 		return nil
 	}
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))

@@ -12,6 +12,7 @@ import (
 
 	"troupe/client"
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
@@ -23,7 +24,7 @@ type logPrinter struct {
 	job     messages.JobID
 	stream  messages.Stream
 	flags   *logFlags
-	to      *printerStream
+	to      *terminal.Stream
 	cleaner *view.Cleaner // nil: every byte as it is
 }
 

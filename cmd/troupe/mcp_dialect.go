@@ -14,6 +14,7 @@ import (
 
 	"troupe/internal/artifact"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/gateway/mcp"
 	"troupe/messages"
 )
@@ -34,7 +35,7 @@ func checkDialect(name string) error {
 
 // dialectFactory makes the sessions of a dialect.
 type dialectFactory struct {
-	at   *settings
+	at   *config.Settings
 	dir  string   // in which troupe mcp was started
 	home string   // what ~ means
 	env  []string // of troupe mcp
@@ -56,8 +57,8 @@ func sessionsDir() string {
 
 // newDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
 // nothing, so that settings that cannot be are told before anything is there.
-func newDialect(m *cli.Main, f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
-	check := &settingsChecker{file: at.file, text: at.text, env: m.Env}
+func newDialect(m *cli.Main, f *mcpFlags, at *config.Settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
+	check := &settingsChecker{file: at.File(), text: at.Text(), env: m.Env}
 	check.mcp(at.MCP)
 	switch f.dialect {
 	case coreDialect:

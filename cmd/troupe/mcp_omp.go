@@ -8,6 +8,7 @@ import (
 
 	"troupe/backends/disk"
 	"troupe/internal/artifact"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
 	"troupe/internal/dialect/omp"
 	"troupe/internal/gateway/mcp"
@@ -72,7 +73,7 @@ func (s *dialectFactory) keep(o *omp.Options) *artifact.Dir {
 }
 
 // ompDialect are the settings of a session.
-func ompDialect(c *ompSettings, s *dialectFactory) (omp.Settings, error) {
+func ompDialect(c *config.OMPSettings, s *dialectFactory) (omp.Settings, error) {
 	o := omp.DefaultSettings()
 	o.AsyncEnabled, o.AutoBackground = c.Async == nil || *c.Async, c.AutoBackground
 	if c.AutoBackgroundAfter.Duration > 0 {
@@ -93,7 +94,7 @@ func ompDialect(c *ompSettings, s *dialectFactory) (omp.Settings, error) {
 	if c.MinimizeFilters == "" {
 		return o, nil
 	}
-	text, err := readConfig(c.MinimizeFilters)
+	text, err := config.ReadFile(c.MinimizeFilters)
 	if err == nil {
 		o.Minimizer.Filters, err = minimize.ParseFilters(text)
 	}
@@ -104,7 +105,7 @@ func ompDialect(c *ompSettings, s *dialectFactory) (omp.Settings, error) {
 }
 
 // ompRouters are those of the URLs that have roots in the configuration.
-func ompRouters(c *ompSettings) []urls.Router {
+func ompRouters(c *config.OMPSettings) []urls.Router {
 	var routers []urls.Router
 	if len(c.Skills) > 0 {
 		routers = append(routers, urls.Skills{Files: disk.Files{}, Known: skillsIn(c.Skills)})

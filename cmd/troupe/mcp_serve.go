@@ -15,6 +15,8 @@ import (
 	"troupe/backends/keeper"
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/terminal"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/http"
 	"troupe/internal/gateway/mcp"
@@ -55,7 +57,7 @@ func serveMCP(m *cli.Main, f *mcpFlags) error {
 		case <-ctx.Done():
 		}
 	}()
-	at, err := readSettings(m)
+	at, err := config.Read(m)
 	if err != nil {
 		return err
 	}
@@ -118,11 +120,11 @@ func mcpScope(m *cli.Main) messages.ScopePath {
 }
 
 // openHost is where jobs run, and what ends it.
-func openHost(m *cli.Main, at *settings, f *mcpFlags) (mcp.Host, func(), error) {
+func openHost(m *cli.Main, at *config.Settings, f *mcpFlags) (mcp.Host, func(), error) {
 	if !f.noDaemon {
-		s := newScreen(m)
+		s := terminal.NewPrinter(m)
 		h := &mcpHost{find: func() (*client.Client, error) { return findDaemon(m, true, s) }, kept: func() bool {
-			sight, err := keeper.Inspect(filepath.Join(at.State, keeperName))
+			sight, err := keeper.Inspect(filepath.Join(at.State, config.KeeperName))
 			return err == nil && sight.Live
 		}}
 		if _, err := h.dial(false); err != nil {
@@ -164,8 +166,8 @@ const (
 )
 
 // serveMCPOverHTTP serves many clients until ctx ends.
-func serveMCPOverHTTP(ctx context.Context, m *cli.Main, at *settings, f *mcpFlags, server *mcp.Server) error {
-	if err := at.ownState(); err != nil {
+func serveMCPOverHTTP(ctx context.Context, m *cli.Main, at *config.Settings, f *mcpFlags, server *mcp.Server) error {
+	if err := at.OwnState(); err != nil {
 		return err
 	}
 	l, err := http.ListenTCP(f.http)
@@ -182,7 +184,7 @@ func serveMCPOverHTTP(ctx context.Context, m *cli.Main, at *settings, f *mcpFlag
 	defer endpoint.Close()
 	mux := stdhttp.NewServeMux()
 	mux.Handle(mcpPath, handler)
-	newScreen(m).notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
+	terminal.NewPrinter(m).Notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
 	return serveUntil(ctx, http.LimitListener(l, mcpDoors), http.RequireToken(token, mux))
 }
 

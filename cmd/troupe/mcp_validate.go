@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/backends/disk"
+	"troupe/internal/cli/config"
 	"troupe/internal/dialect/copilot"
 	"troupe/internal/dialect/omp"
 	"troupe/internal/shelltext"
@@ -26,7 +27,7 @@ type settingsChecker struct {
 // wrong says of a setting what is wrong with it, and what to do.
 func (c *settingsChecker) wrong(setting, why string, args ...any) {
 	if c.err == nil {
-		c.err = settingError(c.file, c.text, setting, setting+" "+fmt.Sprintf(why, args...))
+		c.err = config.SettingError(c.file, c.text, setting, setting+" "+fmt.Sprintf(why, args...))
 	}
 }
 
@@ -72,14 +73,14 @@ func (c *settingsChecker) shell(setting, path string) {
 	}
 }
 
-func (c *settingsChecker) atMost(setting string, given, most configDuration) {
+func (c *settingsChecker) atMost(setting string, given, most config.Duration) {
 	if given.Duration > most.Duration {
 		c.wrong(setting, "is %s; it must be at most %s", given.Duration, most.Duration)
 	}
 }
 
 // mcp checks those of troupe mcp itself that its dialects use.
-func (c *settingsChecker) mcp(s mcpSettings) {
+func (c *settingsChecker) mcp(s config.MCPSettings) {
 	for _, name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "= \t\n\x00") {
 			c.wrong("mcp.env", "has %q; it is a list of names of variables, without their values", name)
@@ -93,7 +94,7 @@ const (
 	ompMostTimeout  = time.Hour
 )
 
-func (c *settingsChecker) omp(s *ompSettings) {
+func (c *settingsChecker) omp(s *config.OMPSettings) {
 	if waits := omp.PollWaits(); s.PollWait.Duration != 0 && !slices.Contains(waits, s.PollWait.Duration) {
 		c.wrong("omp.poll_wait", "is %s; it must be one of %s", s.PollWait.Duration, spans(waits))
 	}
@@ -115,9 +116,9 @@ func (c *settingsChecker) omp(s *ompSettings) {
 	c.directories("omp.rule_files", s.RulesOf)
 }
 
-// rule checks one that is typed: the host's own may be void, and are then skipped
+// Rule checks one that is typed: the host's own may be void, and are then skipped
 // but nobody means that who writes one.
-func (c *settingsChecker) rule(setting string, nth int, r rule) {
+func (c *settingsChecker) rule(setting string, nth int, r config.Rule) {
 	why := ""
 	switch {
 	case r.Pattern == "":
@@ -130,11 +131,11 @@ func (c *settingsChecker) rule(setting string, nth int, r rule) {
 		why = fmt.Sprintf("the pattern %q with the flags %q, which is no regular expression (RE2: it does not look ahead or behind; flags are of JavaScript)", r.Pattern, r.Flags)
 	}
 	if why != "" && c.err == nil {
-		c.err = tableError(c.file, c.text, setting, nth, fmt.Sprintf("%s, rule %d, has %s", setting, nth, why))
+		c.err = config.TableError(c.file, c.text, setting, nth, fmt.Sprintf("%s, rule %d, has %s", setting, nth, why))
 	}
 }
 
-func (c *settingsChecker) opencode(s *opencodeSettings) {
+func (c *settingsChecker) opencode(s *config.OpenCodeSettings) {
 	c.shell("opencode.shell", s.Shell)
 	c.directory("opencode.temp_dir", s.TempDir)
 	c.directory("opencode.data_dir", s.DataDir)
@@ -145,8 +146,8 @@ func (c *settingsChecker) opencode(s *opencodeSettings) {
 	}
 }
 
-func (c *settingsChecker) copilot(s *copilotSettings) {
-	c.atMost("copilot.initial_wait", s.InitialWait, configDuration{copilot.MostWait})
+func (c *settingsChecker) copilot(s *config.CopilotSettings) {
+	c.atMost("copilot.initial_wait", s.InitialWait, config.Duration{Duration: copilot.MostWait})
 	c.directory("copilot.detached_logs", s.DetachedLogs)
 	if name := s.DetachedNames; strings.ContainsAny(name, "/\x00\n") || len(name) > messages.MaxNameLength || strings.HasPrefix(name, ".") {
 		c.wrong("copilot.detached_names", "is %q; it must be the beginning of the name of a file, of at most %d bytes", name, messages.MaxNameLength)

@@ -12,6 +12,7 @@ import (
 	"troupe"
 	"troupe/actors"
 	"troupe/backends/keeper"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/webhook"
 	"troupe/internal/journal"
@@ -70,7 +71,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 // of the node, which forgets a job with its outputs; of what the journal has to let go
 // all the same, since it was left alone for long or is too large, the outputs go, too.
 func openJournal(state string, jobs int, forgot func([]messages.UID)) (*journal.Bolt, error) {
-	return journal.OpenBolt(filepath.Join(state, journalName), journal.BoltOptions{
+	return journal.OpenBolt(filepath.Join(state, config.JournalName), journal.BoltOptions{
 		Retention: journal.Retention{Jobs: 2 * jobs, Age: journalAge + journalSpare}, Forgot: forgot,
 	})
 }
@@ -106,7 +107,7 @@ func (f *forgotten) removedBy(remove func(messages.UID)) {
 // webhooks tell URLs of the ends of jobs, signed with the secret of the settings, or
 // one of the daemon's own.
 func (d *daemon) webhooks() (*webhook.Sender, error) {
-	read, path := webhook.OwnSecret, filepath.Join(d.settings.State, secretName)
+	read, path := webhook.OwnSecret, filepath.Join(d.settings.State, config.SecretName)
 	if own := d.settings.Notify.SecretFile; own != "" {
 		read, path = webhook.Secret, own
 	}
@@ -126,7 +127,7 @@ func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 	}
 	o.Fault = func(fault error) { d.log.Error().Err(fault).Msg("the keeper") }
 	o.Main = keeper.ClientOptions{
-		Dir: filepath.Join(d.settings.State, keeperName), Build: o.Build, Program: o.Program, Storage: storageLimits(d.settings.Storage), Fault: o.Fault,
+		Dir: filepath.Join(d.settings.State, config.KeeperName), Build: o.Build, Program: o.Program, Storage: storageLimits(d.settings.Storage), Fault: o.Fault,
 	}
 	keeper.Sweep(o.Root, journalAge)
 	return keeper.OpenFleet(ctx, o)
@@ -158,15 +159,15 @@ func (d *daemon) journalHealth() error {
 }
 
 // storageLimits are what the writer of the logs enforces, be it a keeper or this process.
-func storageLimits(s storageSettings) spill.Limits {
+func storageLimits(s config.StorageSettings) spill.Limits {
 	return spill.Limits{Memory: int64(s.Memory), Finished: int(s.Finished), Sealed: int64(s.Sealed), Stored: int64(s.Stored)}
 }
 
 // openAlone opens a node whose jobs are the daemon's own.
 func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node, error) {
 	s := d.settings
-	o.Dir = filepath.Join(s.State, logsName)
-	if err := ownDirectory(o.Dir); err != nil {
+	o.Dir = filepath.Join(s.State, config.LogsName)
+	if err := config.OwnDirectory(o.Dir); err != nil {
 		return nil, err
 	}
 	o.OwnProcess = true
@@ -214,7 +215,7 @@ func (d *daemon) live(ctx context.Context) (int, error) {
 	return len(list.Jobs), messages.Refusal(reply)
 }
 
-// end ends the node because the daemon has to end: jobs live on where they can,
+// End ends the node because the daemon has to end: jobs live on where they can,
 // and where they cannot that is said.
 func (d *daemon) end() error {
 	d.closing.Lock()

@@ -29,9 +29,9 @@ func (g *foreground) warnOutputFull(ctx context.Context) func() {
 		switch {
 		case err != nil: // it is over
 		case atLimit(g.request.Quota, job):
-			g.screen.notef("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
+			g.screen.Notef("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
 		case !g.host.ours():
-			g.screen.notef("the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
+			g.screen.Notef("the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
 		default:
 			g.warnNoSpace()
 		}
@@ -56,7 +56,7 @@ func (g *foreground) warnNoSpace() {
 		g.abort(err)
 		return
 	}
-	g.screen.notef("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
+	g.screen.Notef("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
 }
 
 // homeless says why there can be no place for outputs, however long one waits:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/cli/config"
 	"troupe/internal/journal"
 	"troupe/messages"
 )
@@ -87,7 +88,7 @@ func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 	m := begins(t)
 	job := m.over(messages.JobID(m.run(messages.RunCommand{Text: "seq 1 100000"}).UID))
 	logs := func() int {
-		all, err := filepath.Glob(filepath.Join(m.state, keeperName, logsName, "*/sessions/*/"+string(job.UID)+".*"))
+		all, err := filepath.Glob(filepath.Join(m.state, config.KeeperName, config.LogsName, "*/sessions/*/"+string(job.UID)+".*"))
 		require.NoError(t, err)
 		return len(all)
 	}
@@ -95,7 +96,7 @@ func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 	_, err := m.client.ShutDown(t.Context(), messages.ShutdownNode{}) // behind it all is settled
 	require.NoError(t, err)
 	m.ends(0)
-	path := filepath.Join(m.state, journalName)
+	path := filepath.Join(m.state, config.JournalName)
 	require.NoError(t, os.Remove(path))
 	b, err := journal.OpenBolt(path, journal.BoltOptions{Retention: journal.Retention{Age: 1000 * journalAge}})
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"troupe/backends/keeper"
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http"
@@ -90,7 +91,7 @@ func askDetached(m *cli.Main, a *daemonCommand, file string, check, do func(*dae
 
 // daemonWithJob is the daemon, if it runs and has the job; else nil.
 func daemonWithJob(ctx context.Context, m *cli.Main, p keeper.PIDFile) *client.Client {
-	at, err := readSettings(m)
+	at, err := config.Read(m)
 	if err != nil {
 		return nil
 	}
@@ -140,7 +141,7 @@ const guestPatience = 30 * time.Second
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
 func asGuest(ctx context.Context, m *cli.Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
-	o, err := fleetOptions(m, &settings{})
+	o, err := fleetOptions(m, &config.Settings{})
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 		return err
 	}
 	defer os.RemoveAll(dir)
-	door, err := http.Listen(filepath.Join(dir, socketName))
+	door, err := http.Listen(filepath.Join(dir, config.SocketName))
 	if err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 		_ = server.Close(now)
 		<-served
 	}()
-	c, err := client.Dial(ctx, filepath.Join(dir, socketName))
+	c, err := client.Dial(ctx, filepath.Join(dir, config.SocketName))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"troupe/client"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -100,14 +101,14 @@ func printLogs(a *daemonCommand, f *logFlags) error {
 		}
 		return a.object(page)
 	}
-	s := newScreen(a.main)
+	s := terminal.NewPrinter(a.main)
 	var reels []*logPrinter
 	for _, stream := range streams {
-		r := &logPrinter{daemonCommand: a, job: uid(job), stream: stream, flags: f, to: &s.out}
+		r := &logPrinter{daemonCommand: a, job: uid(job), stream: stream, flags: f, to: &s.Out}
 		if stream == messages.Stderr && len(streams) > 1 {
-			r.to = &s.err
+			r.to = &s.Err
 		}
-		if r.to.terminal && !f.raw {
+		if r.to.Terminal && !f.raw {
 			r.cleaner = &view.Cleaner{Colours: true}
 		}
 		reels = append(reels, r)

@@ -138,7 +138,7 @@ func (p *process) ends(want ...int) {
 	}
 }
 
-// file is a path in its directory.
+// File is a path in its directory.
 func (p *process) file(name string) string { return filepath.Join(p.dir, name) }
 
 // gone checks that processes do not live.

@@ -24,7 +24,7 @@ const (
 // function that it returns is called.
 func (g *foreground) progress(ctx context.Context) func() {
 	kind, _ := g.main.Getenv("TERM")
-	if !g.screen.err.terminal || g.request.Terminal != (messages.Terminal{}) || kind == "" || kind == "dumb" {
+	if !g.screen.Err.Terminal || g.request.Terminal != (messages.Terminal{}) || kind == "" || kind == "dumb" {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -36,7 +36,7 @@ func (g *foreground) progress(ctx context.Context) func() {
 	return func() {
 		cancel()
 		<-done
-		g.screen.clear()
+		g.screen.Clear()
 	}
 }
 
@@ -53,7 +53,7 @@ func (g *foreground) drawProgress(ctx context.Context, begun time.Time) {
 		if err != nil || !g.mayDraw() {
 			continue
 		}
-		g.screen.draw(g.fit(progressLine(job, time.Since(begun))), silentFor)
+		g.screen.Draw(g.fit(progressLine(job, time.Since(begun))), silentFor)
 	}
 }
 
@@ -76,7 +76,7 @@ func progressLine(job messages.Job, since time.Duration) string {
 // must not write on it by itself.
 func (g *foreground) mayDraw() bool {
 	ours := false
-	_ = cli.Control(g.screen.err.file, func(fd int) {
+	_ = cli.Control(g.screen.Err.File, func(fd int) {
 		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 		ours = err == nil && group == unix.Getpgrp()
 	})
@@ -85,7 +85,7 @@ func (g *foreground) mayDraw() bool {
 
 // fit cuts a line to the width of the terminal: one that wraps cannot be wiped.
 func (g *foreground) fit(line string) string {
-	_ = cli.Control(g.screen.err.file, func(fd int) {
+	_ = cli.Control(g.screen.Err.File, func(fd int) {
 		if width, _, err := term.GetSize(fd); err == nil && width > 0 && len(line) >= width {
 			line = line[:width-1]
 		}

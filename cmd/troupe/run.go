@@ -7,6 +7,7 @@ import (
 
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -92,5 +93,5 @@ func defineRunFlags(f *runFlags) {
 	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background, in the daemon, after D")
 	set.StringArrayVar(&f.onFinish, "on-finish", nil, "have the daemon tell a shell `TEXT`, with the record as its input, or a URL of the end; up to four times")
 	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
-	set.StringVar(&f.keys, "detach-keys", detachKeys, "with --pty, in the daemon: the `KEYS` that leave the command to the background")
+	set.StringVar(&f.keys, "detach-keys", terminal.DetachKeys, "with --pty, in the daemon: the `KEYS` that leave the command to the background")
 }

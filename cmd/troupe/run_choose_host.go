@@ -30,7 +30,7 @@ func (g *foreground) findHost() error {
 			return err
 		}
 		if c != nil {
-			g.host = newRemote(c, f.json, g.screen.err.terminal)
+			g.host = newRemote(c, f.json, g.screen.Err.Terminal)
 			if err := g.forDaemon(); err != nil || f.session == "" {
 				return err
 			}
@@ -42,7 +42,7 @@ func (g *foreground) findHost() error {
 	}
 	g.request.Umask = g.main.Mask
 	if f.promoteAfter.Given {
-		g.screen.notef("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
+		g.screen.Notef("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
 	if err != nil {
@@ -65,7 +65,7 @@ func (g *foreground) look() error {
 	case sig := <-g.signals.Heard:
 		g.signals.First(sig)
 	}
-	g.screen.echoed(g.signals.Got)
+	g.screen.Echoed(g.signals.Got)
 	return g.givenUp("the command was not started")
 }
 
@@ -140,7 +140,7 @@ func (g *foreground) tellGoesOn(job messages.Job) error {
 	case g.request.Detach && (err != nil || !g.flags.json):
 		g.tellDetached(job)
 	case err != nil || !g.flags.json && !g.request.Background:
-		g.screen.notef("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
+		g.screen.Notef("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
 	}
 	if errors.Is(err, unix.EPIPE) {
 		return cli.ExitStatus(cli.SignalBase + int(unix.SIGPIPE))

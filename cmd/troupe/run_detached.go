@@ -9,6 +9,7 @@ import (
 
 	"troupe"
 	"troupe/backends/keeper"
+	"troupe/internal/cli/config"
 	"troupe/messages"
 )
 
@@ -45,15 +46,15 @@ func (g *foreground) findDetached() error {
 			return err
 		}
 		if c != nil {
-			g.host = newRemote(c, g.flags.json, g.screen.err.terminal)
+			g.host = newRemote(c, g.flags.json, g.screen.Err.Terminal)
 			return nil
 		}
 	}
-	at, err := readSettings(g.main)
+	at, err := config.Read(g.main)
 	if err != nil {
 		return err
 	}
-	if err := at.ownState(); err != nil {
+	if err := at.OwnState(); err != nil {
 		return err
 	}
 	o, err := fleetOptions(g.main, at)
@@ -119,5 +120,5 @@ func (g *foreground) tellDetached(job messages.Job) {
 		return
 	}
 	log := job.Output[0].File
-	g.screen.notef("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PIDFilePath(log))
+	g.screen.Notef("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PIDFilePath(log))
 }

@@ -17,6 +17,7 @@ import (
 
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 )
 
 // detaches runs a command detached, with its log in out.log of the directory, and
@@ -434,7 +435,7 @@ func TestDetachedSurvivesAllOthers(t *testing.T) {
 			open()
 		}
 		d.send(syscall.SIGKILL)
-		killKeeper(filepath.Join(p.dir, "troupe", keeperName))
+		killKeeper(filepath.Join(p.dir, "troupe", config.KeeperName))
 		<-d.ended
 		d = p.beside("serve").start()
 		d.err.has(t, `"message":"ready"`)

@@ -5,6 +5,7 @@ import (
 
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -38,7 +39,7 @@ func (f *runFlags) check() *messages.Error {
 		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")
 	}
 	var err error
-	if f.leave, err = controlKeys(f.keys); err != nil {
+	if f.leave, err = terminal.ParseKeys(f.keys); err != nil {
 		return out.Coded(err)
 	}
 	switch {

@@ -56,7 +56,7 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 		case <-late:
 		}
 		if again {
-			g.screen.notef("interrupted: the result has no text and no line counts")
+			g.screen.Notef("interrupted: the result has no text and no line counts")
 			return bare(job)
 		}
 		cancel()
@@ -87,7 +87,7 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 	object.job.Output = slices.Clone(job.Output)
 	shown, err := g.host.view(ctx, job)
 	if err != nil && job.Outcome != messages.FailedToStart {
-		g.screen.notef("the output cannot be read: %v", err)
+		g.screen.Notef("the output cannot be read: %v", err)
 		shown.Truncated = wrote(job)
 	}
 	file, whole := "", "all of it"
@@ -118,9 +118,9 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 		switch {
 		case out.Counted:
 		case ctx.Err() != nil:
-			g.screen.notef("the lines of %s were not counted: a signal came", out.Stream)
+			g.screen.Notef("the lines of %s were not counted: a signal came", out.Stream)
 		default:
-			g.screen.notef("the lines of %s cannot be counted: %v", out.Stream, err)
+			g.screen.Notef("the lines of %s cannot be counted: %v", out.Stream, err)
 		}
 		return
 	}
@@ -132,7 +132,7 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
 	file, err := g.host.keep(job, *out)
 	if err != nil {
-		g.screen.notef("the %s output cannot be kept: %v", out.Stream, err)
+		g.screen.Notef("the %s output cannot be kept: %v", out.Stream, err)
 	}
 	out.File = file
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -41,7 +42,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &foreground{
-					screen:  newScreen(&cli.Main{Out: told, Err: told}),
+					screen:  terminal.NewPrinter(&cli.Main{Out: told, Err: told}),
 					signals: &cli.Signals{Heard: make(chan os.Signal, cli.SignalBacklog)},
 				}
 				over := make(chan struct{})

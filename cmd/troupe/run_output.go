@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -19,7 +20,7 @@ type relay struct {
 	host   host
 	job    messages.JobID
 	stream messages.Stream
-	to     *printerStream
+	to     *terminal.Stream
 	pace   backpressure
 	waits  time.Duration // how long to may still keep us waiting, in all, until pace is kept
 	once   sync.Once     // pace is kept
@@ -30,7 +31,7 @@ type relay struct {
 	lost atomic.Int64       // bytes that a quota took before they were shown
 }
 
-func newRelay(ctx context.Context, host host, stream messages.Stream, to *printerStream, hold *outputPauser, most int64, waits time.Duration) *relay {
+func newRelay(ctx context.Context, host host, stream messages.Stream, to *terminal.Stream, hold *outputPauser, most int64, waits time.Duration) *relay {
 	r := &relay{host: host, job: hold.job, stream: stream, to: to, waits: waits, size: make(chan int64, 1)}
 	r.pace = backpressure{stream: stream, hold: hold, most: most, moved: make(chan struct{}, 1)}
 	r.live, r.stop = context.WithCancel(ctx)

@@ -38,7 +38,7 @@ func (g *foreground) shutdown() error {
 		select {
 		case err := <-end:
 			if g.host.ours() {
-				g.screen.guardAgain()
+				g.screen.GuardAgain()
 			}
 			return err
 		case sig := <-g.signals.Heard:
@@ -53,7 +53,7 @@ func (g *foreground) shutdown() error {
 func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
 	g.signals.Release()
 	if left > 0 {
-		g.screen.notef("ended %s that the command left behind", out.Plural(left, "background process"))
+		g.screen.Notef("ended %s that the command left behind", out.Plural(left, "background process"))
 	}
 	g.printSurvivors(shutdown)
 	if object != nil {
@@ -63,7 +63,7 @@ func (g *foreground) report(job messages.Job, object *resultObject, left int, sh
 		g.printGaps(job)
 	}
 	end := cli.ExitStatus(g.status(job))
-	g.signals.WaitWriter(g.screen.voice.Wait)
+	g.signals.WaitWriter(g.screen.Notes.Wait)
 	return end
 }
 
@@ -77,7 +77,7 @@ func (g *foreground) unknown(err error) error {
 		return g.givenUp("the command was given up before the daemon had said that it has it")
 	}
 	g.signals.Release()
-	g.signals.WaitWriter(g.screen.voice.Wait)
+	g.signals.WaitWriter(g.screen.Notes.Wait)
 	return err
 }
 
@@ -89,9 +89,9 @@ func (g *foreground) givenUp(what string) error {
 	if g.flags.json {
 		g.print(out.ErrorObject{V: messages.JSONVersion, Error: why})
 	} else {
-		g.screen.notef("%s", why.Message)
+		g.screen.Notef("%s", why.Message)
 	}
-	g.signals.WaitWriter(g.screen.voice.Wait)
+	g.signals.WaitWriter(g.screen.Notes.Wait)
 	return cli.ExitStatus(cli.SignalBase + int(g.signals.Got))
 }
 
@@ -99,12 +99,12 @@ func (g *foreground) givenUp(what string) error {
 func (g *foreground) print(object any) {
 	written := make(chan error, 1)
 	read := g.signals.WaitWriter(func() {
-		g.screen.voice.Wait()
+		g.screen.Notes.Wait()
 		written <- out.WriteJSON(g.main.Out, object)
 	})
 	if !read {
 		g.hurried = true
-		g.screen.notef("nobody reads stdout: the result was not written, or only in part")
+		g.screen.Notef("nobody reads stdout: the result was not written, or only in part")
 	} else if err := <-written; err != nil {
 		g.fault = &out.OutputError{Err: err}
 	}
@@ -118,10 +118,10 @@ func (g *foreground) status(job messages.Job) int {
 	case g.signals.HungUp(errors.Join(g.fault, g.outputErr)):
 		return cli.SignalBase + int(unix.SIGHUP)
 	case g.outputErr != nil && job.Outcome != messages.Cancelled:
-		g.screen.notef("the output was not shown to its end: %v", g.outputErr)
+		g.screen.Notef("the output was not shown to its end: %v", g.outputErr)
 		return cli.StatusOwn
 	case g.fault != nil && job.Outcome != messages.FailedToStart:
-		g.screen.notef("%v", g.fault)
+		g.screen.Notef("%v", g.fault)
 		return cli.StatusOwn
 	case g.signals.Got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
 		return cli.SignalBase + int(g.signals.Got)
@@ -133,35 +133,35 @@ func (g *foreground) status(job messages.Job) int {
 func (g *foreground) printEnd(job messages.Job) {
 	switch job.Outcome {
 	case messages.TimedOut:
-		g.screen.notef("the command reached its deadline of %s and was ended", job.Timeout)
+		g.screen.Notef("the command reached its deadline of %s and was ended", job.Timeout)
 	case messages.Cancelled:
 		if g.fault == nil {
-			g.screen.notef("the command was ended: %s", job.Cause.Reason)
+			g.screen.Notef("the command was ended: %s", job.Cause.Reason)
 		}
 	case messages.Signaled:
 		why := ""
 		if job.OOM == messages.Yes {
 			why = ": the machine or its memory limit had no memory left"
 		}
-		g.screen.notef("the command was ended by signal %s%s", job.Status.Signal, why)
+		g.screen.Notef("the command was ended by signal %s%s", job.Status.Signal, why)
 	case messages.FailedToStart, messages.Lost:
-		g.screen.notef("%v", &job.Err)
+		g.screen.Notef("%v", &job.Err)
 	}
 	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // by who waits for room still, or by a child that holds it
-		g.screen.notef("there was no room for the output for a while: its end may be missing")
+		g.screen.Notef("there was no room for the output for a while: its end may be missing")
 	}
 	for _, s := range job.Survivors {
-		g.screen.notef("%v", out.SurvivorError(s))
+		g.screen.Notef("%v", out.SurvivorError(s))
 	}
 	if job.HasFlag(messages.FlagReplaced) {
-		g.screen.notef("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
+		g.screen.Notef("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
 	}
 	if job.HasFlag(messages.FlagNoSnapshot) {
-		g.screen.notef("session %s began without what is set up for its shell: %s", job.Session, cmp.Or(g.unset, "it is not known why"))
+		g.screen.Notef("session %s began without what is set up for its shell: %s", job.Session, cmp.Or(g.unset, "it is not known why"))
 	}
 	for _, flag := range job.Flags {
 		if text, ok := flagTexts[flag]; ok {
-			g.screen.notef("%s", text)
+			g.screen.Notef("%s", text)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (g *foreground) printGaps(job messages.Job) {
 		lost += relay.lost.Load()
 	}
 	if lost > 0 {
-		g.screen.notef("%s of the output were left out%s", humanize.IBytes(uint64(lost)), out.WhyLost(job))
+		g.screen.Notef("%s of the output were left out%s", humanize.IBytes(uint64(lost)), out.WhyLost(job))
 	}
 }
 
@@ -192,10 +192,10 @@ func (g *foreground) printSurvivors(shutdown error) {
 	case shutdown == nil:
 	case errors.As(shutdown, &left):
 		for _, s := range left.Survivors {
-			g.screen.notef("%v", out.SurvivorError(s))
+			g.screen.Notef("%v", out.SurvivorError(s))
 		}
 	case errors.Is(shutdown, context.Canceled): // a signal has cut it short
 	default:
-		g.screen.notef("%v", shutdown)
+		g.screen.Notef("%v", shutdown)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"troupe/client"
 	"troupe/internal/cli"
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
@@ -55,10 +56,10 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 	signal.Notify(sizes, unix.SIGWINCH)
 	restore := func() {}
 	if !g.flags.json {
-		g.screen.follows(g.main)
+		g.screen.Follows(g.main)
 	}
 	if forwardsKeys(s.main, s.flags) { // also if what it prints goes elsewhere: a password is not shown here either
-		restore = rawKeyboard(g.main, g.screen)
+		restore = terminal.RawKeyboard(g.main, g.screen)
 	}
 	left := false
 	return func() { go s.pass(sizes) }, func(cut bool) {
@@ -68,7 +69,7 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 		left = true
 		cancel()
 		signal.Stop(sizes)
-		g.screen.givesBack(cut, g.signals)
+		g.screen.GivesBack(cut, g.signals)
 		restore()
 	}
 }
@@ -119,14 +120,14 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 // copy types what is read, as fast as the command takes it, to its end, or to the detach
 // keys where somebody sits who may come back: in the daemon.
 func (s *terminalInput) copy() (left bool, err error) {
-	keys, sits := detachScanner{}, cli.IsTerminal(s.main.In)
+	keys, sits := terminal.DetachScanner{}, cli.IsTerminal(s.main.In)
 	if _, away := s.host.(*daemonHost); away && sits {
-		keys.keys = s.flags.leave
+		keys.Keys = s.flags.leave
 	}
 	buf := make([]byte, out.CopyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
-		typed, left := keys.filter(buf[:n])
+		typed, left := keys.Filter(buf[:n])
 		if len(typed) > 0 {
 			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(typed)}); err != nil {
 				return false, err
@@ -138,7 +139,7 @@ func (s *terminalInput) copy() (left bool, err error) {
 		case errors.Is(err, io.EOF) && !sits:
 			return false, nil
 		case err != nil:
-			awaitHangup(s.ctx, err)
+			terminal.AwaitHangup(s.ctx, err)
 			return false, out.Unreadable("input", "the input", err)
 		}
 	}

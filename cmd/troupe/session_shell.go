@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -16,7 +17,7 @@ import (
 // setting, which must be there; else $SHELL, if it is a bash or zsh that can live; else
 // bash, else sh. "" is the bash that the daemon finds.
 func liveShell(m *cli.Main) (string, error) {
-	s, err := readSettings(m)
+	s, err := config.Read(m)
 	if err != nil {
 		return "", err
 	}
@@ -25,7 +26,7 @@ func liveShell(m *cli.Main) (string, error) {
 	if name := filepath.Base(own); name != shelltext.Bash && name != shelltext.Zsh { // a restricted one cannot
 		host = slices.DeleteFunc(slices.Clone(host), func(kv string) bool { return strings.HasPrefix(kv, "SHELL=") })
 	}
-	choice, refused := shelltext.Select(shelltext.Setting{Path: s.Shell, Where: "shell in " + s.file}, host, executable)
+	choice, refused := shelltext.Select(shelltext.Setting{Path: s.Shell, Where: "shell in " + s.File()}, host, config.Executable)
 	if refused != nil {
 		return "", refused
 	}

@@ -5,11 +5,12 @@ import (
 
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
+	"troupe/internal/cli/terminal"
 )
 
 func guardCommand(m *cli.Main) *cobra.Command {
 	return &cobra.Command{
-		Use: guardVerb, Short: "Restore the terminal of a troupe that is killed", Args: flags.NoArgs, Hidden: true,
-		RunE: func(*cobra.Command, []string) error { return restoreTerminal(m) },
+		Use: terminal.GuardVerb, Short: "Restore the terminal of a troupe that is killed", Args: flags.NoArgs, Hidden: true,
+		RunE: func(*cobra.Command, []string) error { return terminal.RestoreTerminal(m) },
 	}
 }

@@ -69,7 +69,7 @@ func (x *tmux) sits(name, command string) *sitting {
 
 func (s *sitting) at() string { return "stays:" + s.name }
 
-// keys types keys by the names that tmux has for them; text is one.
+// Keys types keys by the names that tmux has for them; text is one.
 func (s *sitting) keys(keys ...string) {
 	s.t.Helper()
 	s.tell(append([]string{"send-keys", "-t", s.at()}, keys...)...)

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"golang.org/x/sys/unix"
@@ -6,18 +6,18 @@ import (
 	"troupe/internal/cli"
 )
 
-// inForeground reports whether our terminal is ours to change: who does that from behind is
+// InForeground reports whether our terminal is ours to change: who does that from behind is
 // stopped.
-func inForeground(m *cli.Main) bool {
+func InForeground(m *cli.Main) bool {
 	group, err := 0, error(nil)
 	_ = cli.Control(m.Out, func(fd int) { group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
 	return err == nil && group == unix.Getpgrp()
 }
 
-// passiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
+// PassiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
 // until the function that it returns is called: Ctrl-C is a signal still, and what else was
 // typed, Ctrl-Z too, or the mouse has told, is for nobody.
-func passiveScreen(m *cli.Main, s *printer) (restore func()) {
+func PassiveScreen(m *cli.Main, s *Printer) (restore func()) {
 	restore, _ = changeTerminal(m, m.Out, s, func(modes *unix.Termios) {
 		modes.Oflag &^= unix.OPOST
 		modes.Lflag &^= unix.ECHO | unix.ECHONL

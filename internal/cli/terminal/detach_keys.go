@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -9,11 +9,11 @@ import (
 	"troupe/messages"
 )
 
-// detachScanner looks for the detach keys in what is typed, however the terminal sends them: a
+// DetachScanner looks for the detach keys in what is typed, however the terminal sends them: a
 // program may have asked for sequences (kitty's keyboard, xterm's modifyOtherKeys). What may
 // be their beginning waits for the next key. What is pasted is no key.
-type detachScanner struct {
-	keys    []byte   // none: nothing leaves
+type DetachScanner struct {
+	Keys    []byte   // none: nothing leaves
 	matched int      // how many of them were typed
 	pending [][]byte // … as they were sent
 	partial []byte   // a sequence that has no end yet
@@ -29,10 +29,10 @@ const (
 	maxTyped = 64
 )
 
-// filter gives what is to be passed on of what was typed, and says whether the keys were
+// Filter gives what is to be passed on of what was typed, and says whether the keys were
 // all there: what is behind them is for nobody.
-func (l *detachScanner) filter(typed []byte) (pass []byte, left bool) {
-	if len(l.keys) == 0 {
+func (l *DetachScanner) Filter(typed []byte) (pass []byte, left bool) {
+	if len(l.Keys) == 0 {
 		return typed, false
 	}
 	typed = append(l.partial, typed...)
@@ -52,7 +52,7 @@ func (l *detachScanner) filter(typed []byte) (pass []byte, left bool) {
 			pass = l.pass(pass, key)
 			continue
 		}
-		if pass = l.key(pass, key); l.matched == len(l.keys) {
+		if pass = l.key(pass, key); l.matched == len(l.Keys) {
 			return pass, true
 		}
 	}
@@ -60,7 +60,7 @@ func (l *detachScanner) filter(typed []byte) (pass []byte, left bool) {
 }
 
 // key takes one key, which waits if it may be one of those that leave.
-func (l *detachScanner) key(pass, key []byte) []byte {
+func (l *DetachScanner) key(pass, key []byte) []byte {
 	means := key
 	if len(key) > 1 {
 		means = shelltext.TranslateKey(key, shelltext.KeyMode{})
@@ -69,7 +69,7 @@ func (l *detachScanner) key(pass, key []byte) []byte {
 		l.pending = append(l.pending, bytes.Clone(key)) // it goes up again, or Ctrl goes down: the next one counts
 		return pass
 	}
-	if len(means) > 0 && bytes.HasPrefix(l.keys[l.matched:], means) {
+	if len(means) > 0 && bytes.HasPrefix(l.Keys[l.matched:], means) {
 		l.matched += len(means)
 		l.pending = append(l.pending, bytes.Clone(key))
 		return pass
@@ -87,7 +87,7 @@ func (l *detachScanner) key(pass, key []byte) []byte {
 }
 
 // pass passes on what has waited, and a key.
-func (l *detachScanner) pass(pass, key []byte) []byte {
+func (l *DetachScanner) pass(pass, key []byte) []byte {
 	for _, held := range l.pending {
 		pass = append(pass, held...)
 	}
@@ -96,7 +96,7 @@ func (l *detachScanner) pass(pass, key []byte) []byte {
 }
 
 // pasted reports whether a key belongs to a paste, with what begins and ends one.
-func (l *detachScanner) pasted(key []byte) bool {
+func (l *DetachScanner) pasted(key []byte) bool {
 	was := l.paste
 	l.last = append(l.last, key...)
 	l.last = l.last[max(0, len(l.last)-len(pasteEnds)):]
@@ -134,8 +134,8 @@ func isModifier(key []byte) bool {
 	return err == nil && key[len(key)-1] == 'u' && (code >= 57441 && code <= 57454 || code >= 57358 && code <= 57360)
 }
 
-// controlKeys are the characters of "ctrl-p,ctrl-q".
-func controlKeys(text string) ([]byte, error) {
+// ParseKeys are the characters of "ctrl-p,ctrl-q".
+func ParseKeys(text string) ([]byte, error) {
 	var keys []byte
 	for _, name := range strings.Split(text, ",") {
 		key := []byte(name)
@@ -146,12 +146,12 @@ func controlKeys(text string) ([]byte, error) {
 			}
 		}
 		if len(key) == 0 {
-			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; write them like "+detachKeys)
+			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; write them like "+DetachKeys)
 		}
 		keys = append(keys, key...)
 	}
 	return keys, nil
 }
 
-// detachKeys are those that leave a job, as docker has them.
-const detachKeys = "ctrl-p,ctrl-q"
+// DetachKeys are those that leave a job, as docker has them.
+const DetachKeys = "ctrl-p,ctrl-q"

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"strings"
@@ -8,14 +8,14 @@ import (
 	"troupe/messages"
 )
 
-// settingError is the error of a setting whose value is of its type, and wrong: the
+// SettingError is the error of a setting whose value is of its type, and wrong: the
 // decoder, which knows the lines, has passed it.
-func settingError(path, text, setting, what string) *messages.Error {
-	return tableError(path, text, setting, 1, what)
+func SettingError(path, text, setting, what string) *messages.Error {
+	return TableError(path, text, setting, 1, what)
 }
 
-// tableError is that of one of a list of tables, counted from 1.
-func tableError(path, text, setting string, nth int, what string) *messages.Error {
+// TableError is that of one of a list of tables, counted from 1.
+func TableError(path, text, setting string, nth int, what string) *messages.Error {
 	line := lineOf(text, setting, nth)
 	if line == 0 {
 		what = "cannot be used: " + what

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding"
@@ -24,7 +24,7 @@ func fieldOf(table reflect.Type, name string) (reflect.StructField, bool) {
 
 // typeOf is the type of a setting, nil if there is none of that name.
 func typeOf(key []string) reflect.Type {
-	t := reflect.TypeFor[settings]()
+	t := reflect.TypeFor[Settings]()
 	for _, name := range key {
 		if t.Kind() == reflect.Slice {
 			t = t.Elem()
@@ -71,7 +71,7 @@ func unnamed(text string) (setting, wrong string) {
 	if toml.Unmarshal([]byte(text), &given) != nil {
 		return "", ""
 	}
-	return wrongIn(reflect.TypeFor[settings](), given, "")
+	return wrongIn(reflect.TypeFor[Settings](), given, "")
 }
 
 func wrongIn(table reflect.Type, given map[string]any, prefix string) (setting, wrong string) {
@@ -104,7 +104,7 @@ func otherCase(text string) (setting, ours string) {
 	if toml.Unmarshal([]byte(text), &given) != nil {
 		return "", ""
 	}
-	return otherCaseIn(reflect.TypeFor[settings](), given, "")
+	return otherCaseIn(reflect.TypeFor[Settings](), given, "")
 }
 
 func otherCaseIn(t reflect.Type, value any, prefix string) (setting, ours string) {

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 // Then it cannot, and neither docker nor podman do: who sits there types `stty sane`
 // blindly. We have a process beside us that waits for our end, and does nothing else.
 
-// guardVerb is the role of that process.
-const guardVerb = "terminal-guard"
+// GuardVerb is the role of that process.
+const GuardVerb = "terminal-guard"
 
 // The descriptors of that process. guardFile tells it of our end: behind the modes of the
 // terminal comes a byte when all is well, or only the end. guardText is a file of what the
@@ -44,7 +44,7 @@ func (g *terminalGuard) keep(text string) {
 // guardTerminal has our terminal restored to some modes, should we be killed, until the
 // function that it returns is called: that, and what was changed of it on the screen. Where
 // there is no room for a process more, it is not: that hinders no command.
-func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *printer) (over func()) {
+func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *Printer) (over func()) {
 	text, err := unnamedFile()
 	if err != nil {
 		return func() {}
@@ -72,7 +72,7 @@ func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *printer) (ove
 // changeTerminal has our terminal have other modes until the function that it returns is called,
 // or until we are killed. done: it is one, and has them. how says in the end with which
 // request it gets back those that it had.
-func changeTerminal(m *cli.Main, at *os.File, s *printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
+func changeTerminal(m *cli.Main, at *os.File, s *Printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
 	restore = func() {}
 	_ = cli.Control(at, func(fd int) {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -111,7 +111,7 @@ func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cm
 		return nil, nil, err
 	}
 	defer r.Close()
-	process = exec.Command(self, guardVerb)
+	process = exec.Command(self, GuardVerb)
 	process.Stdin, process.Env, process.ExtraFiles = at, []string{}, []*os.File{r, text}
 	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is typed and shown there concerns it not
 	if err = process.Start(); err == nil {
@@ -123,17 +123,17 @@ func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cm
 	return process, w, err
 }
 
-// guardAgain starts the guard of a terminal that is stuck once more: the end of a node of
+// GuardAgain starts the guard of a terminal that is stuck once more: the end of a node of
 // this process has ended all its children.
-func (s *printer) guardAgain() {
+func (s *Printer) GuardAgain() {
 	if s.restartGuard != nil {
 		s.restartGuard()
 	}
 }
 
-// restoreTerminal waits for the end of the process that started the guard, and restores
+// RestoreTerminal waits for the end of the process that started the guard, and restores
 // the terminal if that process was killed.
-func restoreTerminal(m *cli.Main) error {
+func RestoreTerminal(m *cli.Main) error {
 	var was unix.Termios
 	from := os.NewFile(guardFile, "guarded")
 	if err := binary.Read(from, binary.NativeEndian, &was); err != nil {

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -9,19 +9,19 @@ import (
 	"troupe/internal/cli"
 )
 
-// keyAct is what typing comes to.
-type keyAct struct {
-	bytes                 []byte
-	interrupt, end, leave bool
+// KeyAct is what typing comes to.
+type KeyAct struct {
+	Bytes                 []byte
+	Interrupt, End, Leave bool
 }
 
-// lineEditor makes lines of what is typed, as a terminal does for a program that
+// LineEditor makes lines of what is typed, as a terminal does for a program that
 // reads it: with backspace and an echo. It sees the detach keys at once. What is
 // raw passes as it is, and has none.
-type lineEditor struct {
-	leave []byte
-	raw   bool
-	echo  func(string)
+type LineEditor struct {
+	Leave []byte
+	Raw   bool
+	Echo  func(string)
 
 	line  []byte
 	begun int // how many of the detach keys were typed
@@ -33,23 +33,24 @@ const (
 	keyKill      = 0x15 // Ctrl-U: the line
 )
 
-func (k *lineEditor) take(typed []byte) []keyAct {
-	if k.raw {
+// Take returns what the typed bytes do.
+func (k *LineEditor) Take(typed []byte) []KeyAct {
+	if k.Raw {
 		if len(typed) == 0 {
 			return nil
 		}
-		return []keyAct{{bytes: bytes.Clone(typed)}}
+		return []KeyAct{{Bytes: bytes.Clone(typed)}}
 	}
-	var acts []keyAct
+	var acts []KeyAct
 	for _, b := range typed {
-		if len(k.leave) > 0 && b == k.leave[k.begun] {
-			if k.begun++; k.begun == len(k.leave) {
-				return append(acts, keyAct{leave: true})
+		if len(k.Leave) > 0 && b == k.Leave[k.begun] {
+			if k.begun++; k.begun == len(k.Leave) {
+				return append(acts, KeyAct{Leave: true})
 			}
 			continue
 		}
-		meant := append(bytes.Clone(k.leave[:k.begun]), b)
-		for k.begun > 0 && !bytes.HasSuffix(meant, k.leave[:k.begun]) { // the end of it may be their beginning
+		meant := append(bytes.Clone(k.Leave[:k.begun]), b)
+		for k.begun > 0 && !bytes.HasSuffix(meant, k.Leave[:k.begun]) { // the end of it may be their beginning
 			k.begun--
 		}
 		for _, b := range meant[:len(meant)-k.begun] {
@@ -62,15 +63,15 @@ func (k *lineEditor) take(typed []byte) []keyAct {
 }
 
 // key takes one byte of a line.
-func (k *lineEditor) key(b byte) (keyAct, bool) {
+func (k *LineEditor) key(b byte) (KeyAct, bool) {
 	switch b {
 	case keyInterrupt:
 		k.line = nil
-		k.echo("^C\r\n")
-		return keyAct{interrupt: true}, true
+		k.Echo("^C\r\n")
+		return KeyAct{Interrupt: true}, true
 	case keyEnd:
 		if len(k.line) == 0 {
-			return keyAct{end: true}, true
+			return KeyAct{End: true}, true
 		}
 		return k.send()
 	case keyKill:
@@ -81,42 +82,42 @@ func (k *lineEditor) key(b byte) (keyAct, bool) {
 		k.rubOut()
 	case '\r', '\n':
 		k.line = append(k.line, '\n')
-		k.echo("\r\n")
+		k.Echo("\r\n")
 		return k.send()
 	default:
 		k.line = append(k.line, b)
 		switch {
 		case b == '\t' || b >= ' ':
-			k.echo(string([]byte{b})) // a part of a character, maybe
+			k.Echo(string([]byte{b})) // a part of a character, maybe
 		default:
-			k.echo("^" + string(rune(b|0x40)))
+			k.Echo("^" + string(rune(b|0x40)))
 		}
 	}
-	return keyAct{}, false
+	return KeyAct{}, false
 }
 
-func (k *lineEditor) send() (keyAct, bool) {
+func (k *LineEditor) send() (KeyAct, bool) {
 	line := k.line
 	k.line = nil
-	return keyAct{bytes: line}, true
+	return KeyAct{Bytes: line}, true
 }
 
 // rubOut takes the last character back.
-func (k *lineEditor) rubOut() {
+func (k *LineEditor) rubOut() {
 	if len(k.line) == 0 {
 		return
 	}
 	r, size := utf8.DecodeLastRune(k.line)
 	k.line = k.line[:len(k.line)-size]
-	k.echo("\b \b")
+	k.Echo("\b \b")
 	if r < ' ' && r != '\t' {
-		k.echo("\b \b")
+		k.Echo("\b \b")
 	}
 }
 
-// lineKeyboard makes our terminal give each key at once, until the function that it
+// LineKeyboard makes our terminal give each key at once, until the function that it
 // returns is called. Elsewhere it does nothing.
-func lineKeyboard(m *cli.Main, s *printer) (restore func()) {
+func LineKeyboard(m *cli.Main, s *Printer) (restore func()) {
 	restore, _ = changeTerminal(m, m.In, s, func(modes *unix.Termios) {
 		modes.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
 		modes.Iflag &^= unix.IXON | unix.ICRNL

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -17,35 +17,35 @@ import (
 
 // The variables that say where things are.
 const (
-	socketVar = "TROUPE_SOCKET"
+	SocketVar = "TROUPE_SOCKET"
 	stateVar  = "TROUPE_STATE"
-	configVar = "TROUPE_CONFIG"
+	FileVar   = "TROUPE_CONFIG"
 )
 
 // Names of what the daemon keeps in its directories.
 const (
-	socketName   = "daemon.sock"
-	lockName     = "daemon.lock"    // held by the daemon of a state directory
-	logName      = "daemon.log"     // what a daemon says that nobody listens to
-	logsName     = "logs"           // outputs that outgrew memory
-	tokenName    = "token"          // admits to a port
-	secretName   = "webhook-secret" // signs what URLs are told
-	keeperName   = "keeper"         // the directory of the keeper
-	detachedName = "detached"       // the directories of the keepers of detached jobs
-	journalName  = "journal.db"     // the facts
-	startName    = "start.lock"     // held by whoever starts a daemon
+	SocketName   = "daemon.sock"
+	LockName     = "daemon.lock"    // held by the daemon of a state directory
+	LogName      = "daemon.log"     // what a daemon says that nobody listens to
+	LogsName     = "logs"           // outputs that outgrew memory
+	TokenName    = "token"          // admits to a port
+	SecretName   = "webhook-secret" // signs what URLs are told
+	KeeperName   = "keeper"         // the directory of the keeper
+	DetachedName = "detached"       // the directories of the keepers of detached jobs
+	JournalName  = "journal.db"     // the facts
+	StartName    = "start.lock"     // held by whoever starts a daemon
 )
 
 // defaultSocket is where the daemon of this user listens.
 func defaultSocket(m *cli.Main) string {
 	if dir, ok := absolutePath(m, "XDG_RUNTIME_DIR"); ok {
-		return filepath.Join(dir, "troupe", socketName)
+		return filepath.Join(dir, "troupe", SocketName)
 	}
 	tmp, ok := absolutePath(m, "TMPDIR")
 	if !ok {
 		tmp = "/tmp"
 	}
-	return filepath.Join(tmp, "troupe-"+strconv.Itoa(unix.Geteuid()), socketName)
+	return filepath.Join(tmp, "troupe-"+strconv.Itoa(unix.Geteuid()), SocketName)
 }
 
 // defaultState is where the daemon of this user keeps what must outlive it.
@@ -80,10 +80,10 @@ func absolutePath(m *cli.Main, name string) (string, bool) {
 	return path, filepath.IsAbs(path)
 }
 
-// ownDirectory makes a directory of ours alone, with what is missing above it,
+// OwnDirectory makes a directory of ours alone, with what is missing above it,
 // and refuses one that is not: another's, a symbolic link, or open to others.
-func ownDirectory(path string) error {
-	if err := above(path, stateVar); err != nil {
+func OwnDirectory(path string) error {
+	if err := Above(path, stateVar); err != nil {
 		return err
 	}
 	dir, err := peer.OwnDirectory(path, "directory")
@@ -93,8 +93,8 @@ func ownDirectory(path string) error {
 	return dir.Close()
 }
 
-// above makes what is missing above a directory of ours, which a variable can name.
-func above(path, name string) error {
+// Above makes what is missing above a directory of ours, which a variable can name.
+func Above(path, name string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return noPlace(path, name, err)
 	}
@@ -131,7 +131,8 @@ func makeable(path, name string) error {
 	return os.Remove(dir)
 }
 
-func exists(path string) bool {
+// Exists reports whether a path leads to a file.
+func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
@@ -140,18 +141,18 @@ func exists(path string) bool {
 // only full will do where a daemon was before: what runs is to be reached all the more,
 // if only to make room, and what needs room says so itself.
 func writable(dir string) error {
-	err := probe(dir)
+	err := Probe(dir)
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		if _, gone := os.Lstat(filepath.Join(dir, journalName)); gone == nil {
+		if _, gone := os.Lstat(filepath.Join(dir, JournalName)); gone == nil {
 			return nil
 		}
 	}
-	return cannotWrite(dir, err)
+	return CannotWrite(dir, err)
 }
 
-// probe tries what a daemon does in its directories, for a file system that takes
+// Probe tries what a daemon does in its directories, for a file system that takes
 // nothing says so only then: make a file, rename it, remove it.
-func probe(dir string) error {
+func Probe(dir string) error {
 	file, err := os.CreateTemp(dir, "probe-*.new")
 	if err == nil {
 		name := strings.TrimSuffix(file.Name(), ".new")
@@ -162,7 +163,8 @@ func probe(dir string) error {
 	return err
 }
 
-func cannotWrite(dir string, err error) error {
+// CannotWrite returns the error of a directory that cannot be written; nil without one.
+func CannotWrite(dir string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -171,7 +173,8 @@ func cannotWrite(dir string, err error) error {
 	}
 }
 
-func executable(path string) bool {
+// Executable reports whether a path is a file that this user can execute.
+func Executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) == nil
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	emulator "troupe/backends/screen"
@@ -15,18 +15,18 @@ type terminalChanges struct {
 	over    bool           // it was taken back: nothing more is shown
 }
 
-// follows begins to follow what our terminal is shown.
-func (s *printer) follows(m *cli.Main) {
+// Follows begins to follow what our terminal is shown.
+func (s *Printer) Follows(m *cli.Main) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
-	if !s.out.terminal || s.changes != nil {
+	if !s.Out.Terminal || s.changes != nil {
 		return
 	}
 	s.changes = &terminalChanges{rows: func() int { return cli.TerminalSize(m).Rows }}
 }
 
 // guardedBy says who takes back what is changed, should we be killed; nil: nobody.
-func (s *printer) guardedBy(g *terminalGuard) {
+func (s *Printer) guardedBy(g *terminalGuard) {
 	if s.stuck.Load() {
 		return // it is needed still
 	}
@@ -48,20 +48,20 @@ func (p *terminalChanges) keep(c emulator.ModeState) {
 
 // shown shows b, and follows it; called with turn. Whoever kills us in the middle finds a guard who knows
 // of all that may have been shown of it.
-func (s *printer) shown(b []byte) (int, error) {
+func (s *Printer) shown(b []byte) (int, error) {
 	p := s.changes
 	if p.over || s.stuck.Load() {
 		return len(b), nil
 	}
 	p.keep(p.changes.Write(b))
-	n, err := s.out.file.Write(b)
+	n, err := s.Out.File.Write(b)
 	p.keep(p.changes.Now())
 	return n, err
 }
 
-// unpaint takes back what is changed of our terminal, on which nothing more is shown then.
+// Unpaint takes back what is changed of our terminal, on which nothing more is shown then.
 // Where who paints it goes on, or was cut off, a line begins behind it.
-func (s *printer) unpaint(cut bool) {
+func (s *Printer) Unpaint(cut bool) {
 	if s.stuck.Load() {
 		return
 	}
@@ -74,7 +74,7 @@ func (s *printer) unpaint(cut bool) {
 	s.eraseLine()
 	now := p.changes.Now()
 	text := now.Undo(p.rows())
-	if cut && !now.Alternate() && s.out.ours && s.setOpen(false) {
+	if cut && !now.Alternate() && s.Out.ours && s.setOpen(false) {
 		text += "\r\n"
 	}
 	if now.Alternate() {
@@ -86,10 +86,10 @@ func (s *printer) unpaint(cut bool) {
 	p.over = true
 }
 
-// givesBack is unpaint for a terminal that may take no more: there the guard does it, once
+// GivesBack is unpaint for a terminal that may take no more: there the guard does it, once
 // it takes something again.
-func (s *printer) givesBack(cut bool, signals *cli.Signals) {
-	if !signals.WaitBriefly(func() { s.unpaint(cut) }) {
+func (s *Printer) GivesBack(cut bool, signals *cli.Signals) {
+	if !signals.WaitBriefly(func() { s.Unpaint(cut) }) {
 		s.stuck.Store(true)
 	}
 }

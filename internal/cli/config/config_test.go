@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -14,12 +14,12 @@ import (
 )
 
 // configured reads a configuration in a home of its own.
-func configured(t *testing.T, text string, env ...string) (*settings, error) {
+func configured(t *testing.T, text string, env ...string) (*Settings, error) {
 	t.Helper()
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".config/troupe"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".config/troupe/config.toml"), []byte(text), 0o600))
-	return readSettings(&cli.Main{Env: append([]string{"HOME=" + home}, env...)})
+	return Read(&cli.Main{Env: append([]string{"HOME=" + home}, env...)})
 }
 
 func TestSettingsAreLaidOverEachOther(t *testing.T) {
@@ -54,18 +54,18 @@ func TestSettingsAreLaidOverEachOther(t *testing.T) {
 func TestPlacesAreThoseOfTheUser(t *testing.T) {
 	t.Parallel()
 	m := &cli.Main{Env: []string{"HOME=/h", "XDG_RUNTIME_DIR=/run/user/7", "XDG_STATE_HOME=relative"}}
-	s, err := readSettings(m)
+	s, err := Read(m)
 	require.NoError(t, err)
 	require.Equal(t, "/run/user/7/troupe/daemon.sock", s.Socket)
 	require.Equal(t, "/h/.local/state/troupe", s.State)
 	m = &cli.Main{Env: []string{"XDG_STATE_HOME=/x", "XDG_CONFIG_HOME=/c", "TMPDIR=/t"}}
-	s, err = readSettings(m)
+	s, err = Read(m)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(s.Socket, "/t/troupe-"), s.Socket)
 	require.Equal(t, "/x/troupe", s.State)
-	s, err = readSettings(&cli.Main{}) // troupe run needs no home
+	s, err = Read(&cli.Main{}) // troupe run needs no home
 	require.NoError(t, err)
-	require.ErrorIs(t, s.ownState(), &messages.Error{Code: messages.InvalidParams, Reason: "home"})
+	require.ErrorIs(t, s.OwnState(), &messages.Error{Code: messages.InvalidParams, Reason: "home"})
 }
 
 // An error names the line.
@@ -129,7 +129,7 @@ func TestBadInputConfig(t *testing.T) {
 	_, err := configured(t, "", "TROUPE_CONFIG=/nowhere")
 	require.ErrorContains(t, err, "/nowhere cannot be read")
 	require.ErrorContains(t, err, "in TROUPE_CONFIG, or leave that out")
-	_, err = readSettings(&cli.Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}})
+	_, err = Read(&cli.Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}})
 	require.ErrorContains(t, err, "/dev/null/troupe/config.toml cannot be read")
 	require.ErrorContains(t, err, "set HOME or XDG_CONFIG_HOME to a directory of yours")
 }
@@ -140,12 +140,12 @@ func TestSecurityConfigOfEverybody(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	require.NoError(t, os.WriteFile(file, []byte("log = 'info'\n"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o602))
-	_, err := readSettings(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
+	_, err := Read(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
 	require.ErrorIs(t, err, &messages.Error{Code: messages.Refused, Reason: "config"})
 	require.NoError(t, os.Chmod(file, 0o600))
-	_, err = readSettings(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
+	_, err = Read(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
 	require.NoError(t, err)
-	_, err = readSettings(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}})
+	_, err = Read(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}})
 	require.ErrorContains(t, err, "is no regular file")
 }
 
@@ -153,17 +153,17 @@ func TestSecurityConfigOfEverybody(t *testing.T) {
 func TestSecurityDirectoriesOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, ownDirectory(filepath.Join(dir, "a/b/c")))
+	require.NoError(t, OwnDirectory(filepath.Join(dir, "a/b/c")))
 	info, err := os.Stat(filepath.Join(dir, "a/b/c"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	require.NoError(t, os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "link")))
-	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "link")), "symbolic link")
+	require.ErrorContains(t, OwnDirectory(filepath.Join(dir, "link")), "symbolic link")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "open"), 0o700))
 	require.NoError(t, os.Chmod(filepath.Join(dir, "open"), 0o750))
-	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "open")), "mode 0750")
+	require.ErrorContains(t, OwnDirectory(filepath.Join(dir, "open")), "mode 0750")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "file")), "no directory")
+	require.ErrorContains(t, OwnDirectory(filepath.Join(dir, "file")), "no directory")
 }
 
 // A comma in a size may be a point: it is refused.

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -14,13 +14,13 @@ import (
 	"troupe/internal/cli/out"
 )
 
-// printer is where the program shows things: what the command prints, its own
+// Printer is where the program shows things: what the command prints, its own
 // sentences, and on a terminal one line that is drawn again and again. Only what
 // goes to a terminal takes turns; a pipe that nobody reads blocks nothing else,
 // and nobody is blocked for long by what we say ourselves.
-type printer struct {
-	out, err printerStream
-	voice    out.AsyncWriter
+type Printer struct {
+	Out, Err Stream
+	Notes    out.AsyncWriter
 
 	writeMu sync.Mutex // of who writes to a terminal
 	drawn   bool       // the line is there; guarded by turn
@@ -35,32 +35,33 @@ type printer struct {
 	last time.Time  // when the command last wrote there
 }
 
-// printerStream is one of the two streams.
-type printerStream struct {
-	screen   *printer
-	file     *os.File
-	terminal bool
+// Stream is one of the two streams.
+type Stream struct {
+	screen   *Printer
+	File     *os.File
+	Terminal bool
 	ours     bool // it is where we speak, too
 }
 
-func newScreen(m *cli.Main) *printer {
-	s := &printer{last: time.Now()}
-	s.out = printerStream{screen: s, file: m.Out, terminal: cli.IsTerminal(m.Out)}
-	s.err = printerStream{screen: s, file: m.Err, terminal: cli.IsTerminal(m.Err)}
-	s.err.ours = true
-	s.out.ours = s.out.terminal && s.err.terminal || cli.SameFile(m.Out, m.Err)
+// NewPrinter returns a printer on stdout and stderr.
+func NewPrinter(m *cli.Main) *Printer {
+	s := &Printer{last: time.Now()}
+	s.Out = Stream{screen: s, File: m.Out, Terminal: cli.IsTerminal(m.Out)}
+	s.Err = Stream{screen: s, File: m.Err, Terminal: cli.IsTerminal(m.Err)}
+	s.Err.ours = true
+	s.Out.ours = s.Out.Terminal && s.Err.Terminal || cli.SameFile(m.Out, m.Err)
 	return s
 }
 
 // Write implements io.Writer for what the command prints, which passes unchanged.
-func (p *printerStream) Write(b []byte) (int, error) {
+func (p *Stream) Write(b []byte) (int, error) {
 	s := p.screen
-	show := p.file.Write
-	if p.terminal {
+	show := p.File.Write
+	if p.Terminal {
 		s.writeMu.Lock()
 		defer s.writeMu.Unlock()
 		s.eraseLine()
-		if p == &s.out && s.changes != nil {
+		if p == &s.Out && s.changes != nil {
 			show = s.shown
 		}
 	}
@@ -73,12 +74,12 @@ func (p *printerStream) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// notef writes a sentence of ours on a line of its own. One that cannot be written
+// Notef writes a sentence of ours on a line of its own. One that cannot be written
 // is lost: there is nobody to tell.
-func (s *printer) notef(format string, args ...any) {
+func (s *Printer) Notef(format string, args ...any) {
 	text := "troupe: " + out.Clean(fmt.Sprintf(format, args...)) + "\n"
-	s.voice.Do(func() {
-		if s.err.terminal {
+	s.Notes.Do(func() {
+		if s.Err.Terminal {
 			s.writeMu.Lock()
 			defer s.writeMu.Unlock()
 			s.eraseLine()
@@ -86,29 +87,29 @@ func (s *printer) notef(format string, args ...any) {
 		if s.setOpen(false) {
 			text = "\n" + text
 		}
-		if s.raw.Load() && s.err.terminal {
+		if s.raw.Load() && s.Err.Terminal {
 			text = strings.ReplaceAll(text, "\n", "\r\n")
 		}
-		_, _ = s.err.file.WriteString(text)
+		_, _ = s.Err.File.WriteString(text)
 	})
 }
 
 // setOpen says whether the last line where we speak has an end from now on, and
 // whether it had.
-func (s *printer) setOpen(open bool) (was bool) {
+func (s *Printer) setOpen(open bool) (was bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was, s.open = s.open, open
 	return was
 }
 
-// echoed says that a signal came which has its key: the terminal has shown ^C,
+// Echoed says that a signal came which has its key: the terminal has shown ^C,
 // and its line has no end.
-func (s *printer) echoed(sig os.Signal) {
-	if !s.err.terminal || sig != unix.SIGINT && sig != unix.SIGQUIT {
+func (s *Printer) Echoed(sig os.Signal) {
+	if !s.Err.Terminal || sig != unix.SIGINT && sig != unix.SIGQUIT {
 		return
 	}
-	s.voice.Do(func() {
+	s.Notes.Do(func() {
 		s.writeMu.Lock()
 		defer s.writeMu.Unlock()
 		s.eraseLine()
@@ -116,25 +117,25 @@ func (s *printer) echoed(sig os.Signal) {
 	})
 }
 
-// draw shows the line, if it is quiet.
-func (s *printer) draw(line string, silent time.Duration) {
-	if s.voice.Busy() {
+// Draw shows the line, if it is quiet.
+func (s *Printer) Draw(line string, silent time.Duration) {
+	if s.Notes.Busy() {
 		return // the terminal shows nothing now, and would show a row of lines later
 	}
-	s.voice.Do(func() {
+	s.Notes.Do(func() {
 		s.writeMu.Lock()
 		defer s.writeMu.Unlock()
 		if !s.quiet(silent) {
 			return
 		}
-		_, _ = s.err.file.WriteString(wipeLine + line)
+		_, _ = s.Err.File.WriteString(wipeLine + line)
 		s.drawn = true
 	})
 }
 
 // quiet says whether the command has been silent for so long, and has left the
 // terminal at the beginning of a line.
-func (s *printer) quiet(silent time.Duration) bool {
+func (s *Printer) quiet(silent time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.open && time.Since(s.last) >= silent
@@ -144,16 +145,16 @@ func (s *printer) quiet(silent time.Duration) bool {
 const wipeLine = "\r\x1b[K"
 
 // eraseLine takes the line away. Called with turn.
-func (s *printer) eraseLine() {
+func (s *Printer) eraseLine() {
 	if s.drawn {
-		_, _ = s.err.file.WriteString(wipeLine)
+		_, _ = s.Err.File.WriteString(wipeLine)
 		s.drawn = false
 	}
 }
 
-// clear takes the line away.
-func (s *printer) clear() {
-	s.voice.Do(func() {
+// Clear takes the line away.
+func (s *Printer) Clear() {
+	s.Notes.Do(func() {
 		s.writeMu.Lock()
 		defer s.writeMu.Unlock()
 		s.eraseLine()

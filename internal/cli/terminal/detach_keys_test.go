@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"testing"
@@ -37,18 +37,18 @@ func TestDetachKeys(t *testing.T) {
 		var keys []byte
 		if c.keys != "" {
 			var err error
-			keys, err = controlKeys(c.keys)
+			keys, err = ParseKeys(c.keys)
 			require.NoError(t, err)
 		}
-		l := detachScanner{keys: keys}
-		pass, left := l.filter([]byte(c.typed))
+		l := DetachScanner{Keys: keys}
+		pass, left := l.Filter([]byte(c.typed))
 		require.Equal(t, c.pass, string(pass), name)
 		require.Equal(t, c.left, left, name)
 
 		for cut := 3; cut < len(c.typed); cut++ { // in two pieces; Escape alone is a key
-			l, all := detachScanner{keys: keys}, ""
+			l, all := DetachScanner{Keys: keys}, ""
 			for _, piece := range []string{c.typed[:cut], c.typed[cut:]} {
-				pass, left = l.filter([]byte(piece))
+				pass, left = l.Filter([]byte(piece))
 				if all += string(pass); left {
 					break
 				}
@@ -64,29 +64,29 @@ func TestDetachKeys(t *testing.T) {
 // At a job on pipes it is the same.
 func TestDetachKeysOfLines(t *testing.T) {
 	t.Parallel()
-	for typed, want := range map[string][]keyAct{
-		"aaad\r":  {{leave: true}},
-		"aad":     {{leave: true}},
-		"aab\r":   {{bytes: []byte("aab\n")}},
-		"ab\raad": {{bytes: []byte("ab\n")}, {leave: true}},
-		"aaab\r":  {{bytes: []byte("aaab\n")}},
+	for typed, want := range map[string][]KeyAct{
+		"aaad\r":  {{Leave: true}},
+		"aad":     {{Leave: true}},
+		"aab\r":   {{Bytes: []byte("aab\n")}},
+		"ab\raad": {{Bytes: []byte("ab\n")}, {Leave: true}},
+		"aaab\r":  {{Bytes: []byte("aaab\n")}},
 	} {
-		k := lineEditor{leave: []byte("aad"), echo: func(string) {}}
-		require.Equal(t, want, k.take([]byte(typed)), typed)
+		k := LineEditor{Leave: []byte("aad"), Echo: func(string) {}}
+		require.Equal(t, want, k.Take([]byte(typed)), typed)
 	}
 }
 
 // A paste is known by its ends wherever they are cut.
 func TestDetachKeysInAPasteInPieces(t *testing.T) {
 	t.Parallel()
-	l, all := detachScanner{keys: []byte("\x10\x11")}, ""
+	l, all := DetachScanner{Keys: []byte("\x10\x11")}, ""
 	const typed = "\x1b[200~a\x10\x11b\x1b[201~c"
 	for i := range len(typed) {
-		pass, left := l.filter([]byte(typed[i : i+1]))
+		pass, left := l.Filter([]byte(typed[i : i+1]))
 		require.False(t, left)
 		all += string(pass)
 	}
 	require.Equal(t, typed, all)
-	_, left := l.filter([]byte("\x10\x11"))
+	_, left := l.Filter([]byte("\x10\x11"))
 	require.True(t, left)
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -24,18 +24,18 @@ func TestTypedLines(t *testing.T) {
 		{"a\tb\r", "a\tb\n", "a\tb\r\n"},
 	} {
 		var sent, shown strings.Builder
-		k := lineEditor{leave: []byte{0x10, 0x11}, echo: func(s string) { shown.WriteString(s) }}
+		k := LineEditor{Leave: []byte{0x10, 0x11}, Echo: func(s string) { shown.WriteString(s) }}
 		for _, b := range []byte(c.typed) { // byte by byte, as they come
-			for _, act := range k.take([]byte{b}) {
+			for _, act := range k.Take([]byte{b}) {
 				switch {
-				case act.interrupt:
+				case act.Interrupt:
 					sent.WriteString("<int>")
-				case act.end:
+				case act.End:
 					sent.WriteString("<end>")
-				case act.leave:
+				case act.Leave:
 					sent.WriteString("<leave>")
 				default:
-					sent.Write(act.bytes)
+					sent.Write(act.Bytes)
 				}
 			}
 		}

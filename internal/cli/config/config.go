@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -25,25 +25,25 @@ import (
 	"troupe/messages"
 )
 
-// settings are those of the daemon, and how its clients find it: the defaults,
+// Settings are those of the daemon, and how its clients find it: the defaults,
 // then the configuration file, then the environment, then the flags of a verb.
-type settings struct {
+type Settings struct {
 	Socket   string              `toml:"socket"`
 	State    string              `toml:"state"`
 	HTTP     string              `toml:"http"`    // "": no port
 	Metrics  string              `toml:"metrics"` // likewise
 	Log      logLevel            `toml:"log"`
 	Limits   limitSettings       `toml:"limits"`
-	Storage  storageSettings     `toml:"storage"`
+	Storage  StorageSettings     `toml:"storage"`
 	Shells   map[string][]string `toml:"shells"`
 	Prefix   string              `toml:"prefix"`   // of every command text; "": none
 	Shell    string              `toml:"shell"`    // of run -s; "": that of the user, or bash
 	Snapshot bool                `toml:"snapshot"` // live shells know what their user has set up
 	Notify   notifySettings      `toml:"notify"`
-	MCP      mcpSettings         `toml:"mcp"`
-	OMP      ompSettings         `toml:"omp"`
-	OpenCode opencodeSettings    `toml:"opencode"`
-	Copilot  copilotSettings     `toml:"copilot"`
+	MCP      MCPSettings         `toml:"mcp"`
+	OMP      OMPSettings         `toml:"omp"`
+	OpenCode OpenCodeSettings    `toml:"opencode"`
+	Copilot  CopilotSettings     `toml:"copilot"`
 
 	file  string // which was read; "": none is there
 	text  string // of it
@@ -54,18 +54,18 @@ type settings struct {
 
 // limitSettings bound the work of the daemon; 0 is the default of the node.
 type limitSettings struct {
-	Starts    configCount    `toml:"starts"`
-	Unstarted configCount    `toml:"unstarted"`
-	Parallel  configCount    `toml:"parallel"`
-	Finished  configCount    `toml:"finished"`
-	Channels  configCount    `toml:"channels"`
-	Watches   configCount    `toml:"watches"`
-	Shells    configCount    `toml:"shells"`
-	ShellIdle configDuration `toml:"shell_idle"`
+	Starts    configCount `toml:"starts"`
+	Unstarted configCount `toml:"unstarted"`
+	Parallel  configCount `toml:"parallel"`
+	Finished  configCount `toml:"finished"`
+	Channels  configCount `toml:"channels"`
+	Watches   configCount `toml:"watches"`
+	Shells    configCount `toml:"shells"`
+	ShellIdle Duration    `toml:"shell_idle"`
 }
 
-// storageSettings bound what outputs take.
-type storageSettings struct {
+// StorageSettings bound what outputs take.
+type StorageSettings struct {
 	Memory   configSize  `toml:"memory"`
 	Finished configCount `toml:"finished"`
 	Sealed   configSize  `toml:"sealed"`
@@ -77,25 +77,34 @@ type notifySettings struct {
 	SecretFile string `toml:"secret_file"` // signs what is sent; "": one in the state directory
 }
 
-// mcpSettings bound each client of troupe mcp; 0 is the default.
-type mcpSettings struct {
+// MCPSettings bound each client of troupe mcp; 0 is the default.
+type MCPSettings struct {
 	Jobs     configCount `toml:"jobs"`     // live ones
 	Sessions configCount `toml:"sessions"` // live shells, and other places to run
 	Output   configSize  `toml:"output"`   // of one job
 	Env      []string    `toml:"env"`      // variables of troupe mcp that its jobs have beyond the allow-list
 }
 
-// maxConfig bounds the file: nobody types more.
-const maxConfig = 1 << 20
+// MaxFile bounds the file: nobody types more.
+const MaxFile = 1 << 20
 
-// readSettings reads them. A file that is named must be there.
-func readSettings(m *cli.Main) (*settings, error) {
-	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
+// File is the path of the configuration file; "": there is none.
+func (s *Settings) File() string { return s.file }
+
+// Text is the text of the configuration file.
+func (s *Settings) Text() string { return s.text }
+
+// Named reports whether the socket is not the default one.
+func (s *Settings) Named() bool { return s.named }
+
+// Read reads them. A file that is named must be there.
+func Read(m *cli.Main) (*Settings, error) {
+	s := &Settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
 	s.Socket = cmp.Or(s.Socket, defaultSocket(m))
-	if path, ok := m.Getenv(socketVar); ok && path != "" {
+	if path, ok := m.Getenv(SocketVar); ok && path != "" {
 		s.Socket = path
 	}
 	s.named = s.Socket != defaultSocket(m)
@@ -106,47 +115,47 @@ func readSettings(m *cli.Main) (*settings, error) {
 		s.State, s.homeless = defaultState(m)
 	}
 	var err error
-	if s.Socket, err = fullPath("socket", s.Socket); err != nil {
+	if s.Socket, err = FullPath("socket", s.Socket); err != nil {
 		return nil, err
 	}
 	if s.State != "" {
-		s.State, err = fullPath("state", s.State)
+		s.State, err = FullPath("state", s.State)
 	}
 	return s, err
 }
 
-// ownState makes the state directory, or says that there is no place for it, or
+// OwnState makes the state directory, or says that there is no place for it, or
 // that nothing may be written there.
-func (s *settings) ownState() error {
+func (s *Settings) OwnState() error {
 	if s.State == "" {
 		return s.homeless
 	}
-	if err := ownDirectory(s.State); err != nil {
+	if err := OwnDirectory(s.State); err != nil {
 		return err
 	}
 	return writable(s.State)
 }
 
-// hasPlaces tries whether a daemon that begins would have its directories, and leaves
+// HasPlaces tries whether a daemon that begins would have its directories, and leaves
 // nothing behind.
-func (s *settings) hasPlaces() error {
+func (s *Settings) HasPlaces() error {
 	var err error
-	if dir := filepath.Dir(s.Socket); !exists(dir) {
-		err = makeable(dir, socketVar)
+	if dir := filepath.Dir(s.Socket); !Exists(dir) {
+		err = makeable(dir, SocketVar)
 	} else if err = http.CheckSocketPath(s.Socket); err == nil {
-		err = cannotWrite(dir, probe(dir))
+		err = CannotWrite(dir, Probe(dir))
 	}
 	if err != nil {
 		return err
 	}
-	if s.State != "" && !exists(s.State) {
+	if s.State != "" && !Exists(s.State) {
 		return makeable(s.State, stateVar)
 	}
-	return s.ownState()
+	return s.OwnState()
 }
 
-// fullPath is a path that means the same wherever a process stands.
-func fullPath(name, path string) (string, error) {
+// FullPath is a path that means the same wherever a process stands.
+func FullPath(name, path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return "", messages.Invalid(name, fmt.Sprintf("the %s %q is relative, and the current directory cannot be found", name, path))
@@ -154,22 +163,22 @@ func fullPath(name, path string) (string, error) {
 	return full, nil
 }
 
-func (s *settings) read(m *cli.Main) error {
-	path, named := m.Getenv(configVar)
+func (s *Settings) read(m *cli.Main) error {
+	path, named := m.Getenv(FileVar)
 	if named = named && path != ""; !named {
 		var err error
 		if path, err = defaultConfig(m); err != nil {
 			return nil //nolint:nilerr // without a home there is no file
 		}
 	}
-	text, err := readConfig(path)
+	text, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return nil
 	}
 	var coded *messages.Error
 	if err != nil && !errors.As(err, &coded) {
 		coded = configError(path, 0, "cannot be read: "+err.Error())
-		coded.Hint = "name a file that is there and may be read in " + configVar + ", or leave that out"
+		coded.Hint = "name a file that is there and may be read in " + FileVar + ", or leave that out"
 		if !named { // as of who is somebody else in the home of root
 			coded.Hint = "set HOME or XDG_CONFIG_HOME to a directory of yours: another user's may stay set after su, or in a container"
 		}
@@ -180,7 +189,7 @@ func (s *settings) read(m *cli.Main) error {
 	}
 	s.file, s.text = path, text
 	if setting, ours := otherCase(text); setting != "" {
-		return settingError(path, text, setting, fmt.Sprintf("there is no setting %s; write %s", setting, ours))
+		return SettingError(path, text, setting, fmt.Sprintf("there is no setting %s; write %s", setting, ours))
 	}
 	d := toml.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -189,32 +198,32 @@ func (s *settings) read(m *cli.Main) error {
 	}
 	for name, argv := range s.Shells {
 		if name == "" {
-			return settingError(path, text, "shells.", "a shell has no name; give it the one that --shell is to mean")
+			return SettingError(path, text, "shells.", "a shell has no name; give it the one that --shell is to mean")
 		}
 		if len(argv) == 0 || argv[0] == "" {
-			return settingError(path, text, "shells."+name, fmt.Sprintf("shells.%s names no program; write %s = [\"/path/to/it\"]", name, name))
+			return SettingError(path, text, "shells."+name, fmt.Sprintf("shells.%s names no program; write %s = [\"/path/to/it\"]", name, name))
 		}
 	}
 	if err := shelltext.CheckPrefix(s.Prefix, "prefix"); err != nil {
-		return settingError(path, text, "prefix", err.Message)
+		return SettingError(path, text, "prefix", err.Message)
 	}
 	return s.absolute()
 }
 
 // absolute refuses paths of the file that mean another place for each who reads it.
-func (s *settings) absolute() error {
+func (s *Settings) absolute() error {
 	for _, of := range []struct{ setting, path string }{
 		{"socket", s.Socket}, {"state", s.State}, {"shell", s.Shell}, {"notify.secret_file", s.Notify.SecretFile},
 	} {
 		if of.path != "" && !filepath.IsAbs(of.path) {
-			return settingError(s.file, s.text, of.setting, fmt.Sprintf("%s is %q; write an absolute path", of.setting, of.path))
+			return SettingError(s.file, s.text, of.setting, fmt.Sprintf("%s is %q; write an absolute path", of.setting, of.path))
 		}
 	}
 	return nil
 }
 
-// readConfig reads a file that nobody else can have written.
-func readConfig(path string) (string, error) {
+// ReadFile reads a file that nobody else can have written.
+func ReadFile(path string) (string, error) {
 	file, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
@@ -237,10 +246,10 @@ func readConfig(path string) (string, error) {
 		return "", &messages.Error{
 			Code: messages.Refused, Reason: out.ConfigReason, Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must be yours, or root's",
 		}
-	case info.Size() > maxConfig:
+	case info.Size() > MaxFile:
 		return "", configError(path, 0, "is larger than 1 MiB")
 	}
-	b, err := io.ReadAll(io.LimitReader(file, maxConfig))
+	b, err := io.ReadAll(io.LimitReader(file, MaxFile))
 	return string(b), err
 }
 
@@ -271,7 +280,7 @@ func decodeError(path, text string, err error) *messages.Error {
 		return configError(path, line, valueError(wrong))
 	}
 	if setting, wrong := unnamed(text); wrong != "" {
-		return settingError(path, text, setting, wrong)
+		return SettingError(path, text, setting, wrong)
 	}
 	return configError(path, 0, "cannot be understood: "+err.Error())
 }
@@ -280,7 +289,7 @@ func decodeError(path, text string, err error) *messages.Error {
 // another kind: it knows the setting by its type in Go.
 var kinds = []struct{ end, takes string }{
 	{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
-	{reflect.TypeFor[configDuration]().String(), `a time like "90s", "10m" or "1h30m"`},
+	{reflect.TypeFor[Duration]().String(), `a time like "90s", "10m" or "1h30m"`},
 	{reflect.TypeFor[configSize]().String(), `a size like "64MiB"`},
 	{reflect.TypeFor[logLevel]().String(), `"debug", "info", "warn" or "error"`},
 	{"of type bool", "true or false"},
@@ -326,11 +335,11 @@ func (s *configSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// configDuration is a time like "90s" or "1h30m"; 0 is none. It is no number, which has no unit.
-type configDuration struct{ time.Duration }
+// Duration is a time like "90s" or "1h30m"; 0 is none. It is no number, which has no unit.
+type Duration struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *configDuration) UnmarshalText(text []byte) error {
+func (s *Duration) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 || d > messages.MaxDuration {
 		return fmt.Errorf("%q is no time; write one like \"90s\", \"10m\" or \"1h30m\"", text)
