@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/client"
+	"troupe/internal/cli/connect"
 	"troupe/messages"
 )
 
@@ -38,7 +39,7 @@ func (h *daemonPauser) AskAgain(ctx context.Context, request func() messages.Ref
 	return nil, errors.ErrUnsupported
 }
 
-// follow waits for a byte behind r.From, and says how many there are.
+// Follow waits for a byte behind r.From, and says how many there are.
 func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any, error) {
 	next, _, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1, Follow: true}, h.name(r.Job))
 	if err != nil {
@@ -53,7 +54,7 @@ func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any
 
 // look reads a byte at most: where it ends, and the size, are what is wanted.
 func (h *daemonPauser) look(ctx context.Context, what client.Range, id messages.JobID) (next, size int64, err error) {
-	out, err := retryBusy(ctx, wasRejected, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
+	out, err := connect.RetryBusy(ctx, connect.WasRejected, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
 	if err != nil {
 		return 0, 0, err
 	}
@@ -74,7 +75,7 @@ func (h *daemonPauser) hold(ctx context.Context, r messages.PauseOutput) error {
 		}
 		return nil
 	}
-	release, err := retryBusy(ctx, wasRejected, func() (func(), error) {
+	release, err := connect.RetryBusy(ctx, connect.WasRejected, func() (func(), error) {
 		return h.client.Hold(context.WithoutCancel(ctx), h.name(r.Job))
 	})
 	if err == nil {

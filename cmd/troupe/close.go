@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -16,29 +17,29 @@ func closeCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "SESSION") },
-		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: sessionNames(m, &scope, func(messages.SessionInfo) bool { return true }),
+		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: connect.SessionNames(m, &scope, func(messages.SessionInfo) bool { return true }),
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
 	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
-	check := func(a *daemonCommand) error {
-		if err := messages.SessionID(a.args[0]).Check(); err != nil {
+	check := func(a *connect.Command) error {
+		if err := messages.SessionID(a.Args[0]).Check(); err != nil {
 			return err
 		}
-		return checkScope(a, "scope", scope)
+		return connect.CheckScope(a, "scope", scope)
 	}
-	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
+	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
 		f := stopFlags{grace: grace}
-		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
-			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
+		closed, err := a.CloseSession(a.Ctx, messages.CloseSession{
+			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.Args[0]), Grace: f.span(), Reason: "troupe close",
 		})
 		if err != nil {
 			return err
 		}
-		if a.json {
-			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
+		if a.JSON {
+			err = a.Object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
 		}
 		for _, s := range closed.Survivors {
-			a.printError(out.SurvivorError(s))
+			a.PrintError(out.SurvivorError(s))
 		}
 		if err == nil && len(closed.Survivors) > 0 {
 			return cli.ExitStatus(cli.StatusSurvivors)

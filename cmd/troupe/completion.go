@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
@@ -94,7 +95,7 @@ var flagFree = []string{
 // completeFlags has the flags of a verb completed that say nothing else: by words, by the
 // owners of jobs, by directories, or by nothing.
 func completeFlags(m *cli.Main, verb *cobra.Command) {
-	complete := map[string]cobra.CompletionFunc{"scope": scopePaths(m), "cwd": completeDirs, "dir": completeDirs}
+	complete := map[string]cobra.CompletionFunc{"scope": connect.ScopePaths(m), "cwd": completeDirs, "dir": completeDirs}
 	for name, words := range flagWords {
 		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}

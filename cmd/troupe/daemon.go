@@ -17,6 +17,7 @@ import (
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
 	"troupe/messages"
@@ -28,7 +29,7 @@ import (
 //	   a signal, a client's shutdown, or a failure: end the node ─ close the server
 type daemon struct {
 	main            *cli.Main
-	report          *readyPipe
+	report          *connect.ReadyPipe
 	signals         *cli.Signals
 	settings        *config.Settings
 	log             zerolog.Logger
@@ -54,7 +55,7 @@ type daemon struct {
 // open takes the daemon's places and opens what it is made of. What was taken
 // when it fails is given back by close.
 func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
-	undumpable()
+	connect.DisableDumps()
 	var err error
 	if d.settings, err = config.Read(d.main); err != nil {
 		return err
@@ -83,17 +84,17 @@ func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
 func (d *daemon) alone() error {
 	path := filepath.Join(d.settings.State, config.LockName)
 	lock := flock.New(path, flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), connect.LockPatience)
 	defer cancel()
-	ok, err := lock.TryLockContext(ctx, lockPatience/20)
+	ok, err := lock.TryLockContext(ctx, connect.LockPatience/20)
 	switch {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the state directory cannot be locked: %w", err)
 	case !ok:
-		return heldBy(d.settings.State, path)
+		return connect.HeldBy(d.settings.State, path)
 	}
 	d.lock = lock
-	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil { // for heldBy
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil { // for HeldBy
 		d.log.Warn().Err(err).Msg("the lock does not tell who has it")
 	}
 	return nil
@@ -222,7 +223,7 @@ func (d *daemon) close(err error) error {
 		}
 	}
 	if d.server != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), replyPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
 		defer cancel()
 		if cerr := d.server.Close(ctx); cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
 			d.log.Warn().Err(cerr).Msg("clients were cut off")
@@ -252,7 +253,7 @@ func (d *daemon) close(err error) error {
 func (d *daemon) endNode(failed bool) {
 	ctx, cancel := d.urgent, func() {}
 	if failed {
-		ctx, cancel = context.WithTimeout(d.urgent, replyPatience) // nobody may answer any more
+		ctx, cancel = context.WithTimeout(d.urgent, connect.ReplyPatience) // nobody may answer any more
 	}
 	defer cancel()
 	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon has ended"}

@@ -13,6 +13,7 @@ import (
 
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
 	"troupe/messages"
 )
@@ -196,7 +197,7 @@ func TestADaemonOnItsWayIsFound(t *testing.T) {
 	eventually(t, "a daemon that has the state directory", func() bool { return isLocked(p.file("troupe/" + config.LockName)) })
 	q := p.beside("run", "-b", "true").start()
 	eventually(t, "who starts another", func() bool { return isLocked(p.file("troupe/" + config.StartName)) })
-	late := time.Now().Add(wayPatience / 4) // else it was there, and was not seen
+	late := time.Now().Add(connect.WayPatience / 4) // else it was there, and was not seen
 	eventually(t, "another that wants it", func() bool { return len(launched(p.file("troupe"))) > 0 || time.Now().After(late) })
 	require.NoError(t, held.Close())
 	q.ends(0)

@@ -7,6 +7,7 @@ import (
 	"troupe/backends/threads"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/messages"
 )
 
@@ -20,12 +21,12 @@ type serveFlags struct {
 func serveDaemon(m *cli.Main, f *serveFlags, given func(flag string) bool) error {
 	heap.Tune(heap.Floor)
 	threads.Reserve()
-	d := &daemon{main: m, report: newReadiness(f.readyFD), signals: cli.Listen(), ended: make(chan struct{})}
+	d := &daemon{main: m, report: connect.NewReadiness(f.readyFD), signals: cli.Listen(), ended: make(chan struct{})}
 	d.urgent, d.makeUrgent = context.WithCancel(context.Background())
 	defer d.makeUrgent()
 	defer d.signals.Close()
 	err := d.open(f, given)
-	d.report.tell(err)
+	d.report.Tell(err)
 	if err == nil {
 		err = d.run()
 	}

@@ -6,22 +6,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
 
 func deadlineCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: jobIDs(m, false, 1),
+		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: connect.JobIDs(m, false, 1),
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "JOB", "+D|D|none") },
 		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
 	}
 	var r messages.ChangeDeadline
-	check := func(a *daemonCommand) (err error) {
-		r, err = deadlineOf(messages.JobID(a.args[0]), a.args[1])
+	check := func(a *connect.Command) (err error) {
+		r, err = deadlineOf(messages.JobID(a.Args[0]), a.Args[1])
 		return err
 	}
-	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error { return acknowledge(a, a.Deadline(a.ctx, r)) })
+	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return connect.Acknowledge(a, a.Deadline(a.Ctx, r)) })
 }
 
 // deadlineOf is the change that a text means: +D, D or none.

@@ -11,6 +11,7 @@ import (
 	"troupe/client"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 )
 
 // daemonFound is what doctor says of the daemon: where it would be, and whether
@@ -51,9 +52,9 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.File(), keeperText(s.State)
 	ctx, cancel := context.WithTimeout(context.Background(), asked)
 	defer cancel()
-	at, err := connect(ctx, s.Socket)
+	at, err := connect.Dial(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
-		if err := heldByAnother(ctx, s.State); err != nil {
+		if err := connect.HeldByAnother(ctx, s.State); err != nil {
 			d.Why = "nobody listens at its socket, and none can begin, because of the problem below"
 			c.problem("no daemon can begin: %v", err)
 			c.state(s.State, true)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -37,31 +38,31 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.job, "job", "", "only of `JOB`")
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
-	_ = cmd.RegisterFlagCompletionFunc("job", jobIDs(m, true, 0))
+	_ = cmd.RegisterFlagCompletionFunc("job", connect.JobIDs(m, true, 0))
 	set.Bool("json", false, "print one object a line")
-	return newDaemonCommand(m, cmd, scoped(&f.scope), func(a *daemonCommand) error {
-		a.json, _ = set.GetBool("json")
-		return a.untilReaderGone(func() error { return followEvents(a, f) })
+	return connect.NewCommand(m, cmd, connect.Scoped(&f.scope), func(a *connect.Command) error {
+		a.JSON, _ = set.GetBool("json")
+		return a.UntilReaderGone(func() error { return followEvents(a, f) })
 	})
 }
 
-func followEvents(a *daemonCommand, f *eventFlags) error {
+func followEvents(a *connect.Command, f *eventFlags) error {
 	r := messages.Subscribe{
-		After: messages.Seq(f.after), Now: f.follow && !a.cmd.Flags().Changed("after"),
+		After: messages.Seq(f.after), Now: f.follow && !a.Cmd.Flags().Changed("after"),
 		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
 	}
 	if f.job != "" {
-		job, err := a.Job(a.ctx, messages.JobID(f.job))
+		job, err := a.Job(a.Ctx, messages.JobID(f.job))
 		if err != nil {
 			return err
 		}
-		r.Filter.Job = uid(job) // whoever takes its name later is another
+		r.Filter.Job = connect.UID(job) // whoever takes its name later is another
 	}
 	events := a.PastEvents
 	if f.follow {
 		events = a.Events
 	}
-	for e, err := range events(a.ctx, r) {
+	for e, err := range events(a.Ctx, r) {
 		if err != nil {
 			return err
 		}
@@ -73,11 +74,11 @@ func followEvents(a *daemonCommand, f *eventFlags) error {
 }
 
 // printEvent prints one.
-func printEvent(a *daemonCommand, e wire.Event) error {
-	if a.json {
-		return a.object(e)
+func printEvent(a *connect.Command, e wire.Event) error {
+	if a.JSON {
+		return a.Object(e)
 	}
-	_, err := fmt.Fprintf(a.main.Out, "%6d  %s\n", e.Seq, out.Clean(eventText(e, time.Now())))
+	_, err := fmt.Fprintf(a.Main.Out, "%6d  %s\n", e.Seq, out.Clean(eventText(e, time.Now())))
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
@@ -187,7 +188,7 @@ func (g *foreground) flush(job messages.Job) {
 // nobody, as it would not if it wrote to the reader itself.
 func (g *foreground) relayDone(err error) {
 	g.showing--
-	if errors.Is(err, daemonLeft) {
+	if errors.Is(err, connect.DaemonLeft) {
 		g.outputErr = err // the reply to the run says more, if there is one
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"troupe/client"
+	"troupe/internal/cli/connect"
 	"troupe/internal/gateway/mcp"
 	"troupe/messages"
 )
@@ -51,13 +52,13 @@ func askDaemon[T any](ctx context.Context, h *mcpHost, again func(error) bool, a
 		c, err := h.dial(try > 1)
 		var v T
 		if err == nil {
-			v, err = retryBusy(ctx, wasRejected, func() (T, error) { return ask(c) })
+			v, err = connect.RetryBusy(ctx, connect.WasRejected, func() (T, error) { return ask(c) })
 		}
 		switch {
 		case err == nil, ctx.Err() != nil, !broke(err):
 			return v, err
 		case try == maxTries || !again(err):
-			return v, brokenOff(err)
+			return v, connect.BrokenOff(err)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"troupe/client"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/terminal"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/http"
@@ -123,7 +124,7 @@ func mcpScope(m *cli.Main) messages.ScopePath {
 func openHost(m *cli.Main, at *config.Settings, f *mcpFlags) (mcp.Host, func(), error) {
 	if !f.noDaemon {
 		s := terminal.NewPrinter(m)
-		h := &mcpHost{find: func() (*client.Client, error) { return findDaemon(m, true, s) }, kept: func() bool {
+		h := &mcpHost{find: func() (*client.Client, error) { return connect.FindDaemon(m, true, s) }, kept: func() bool {
 			sight, err := keeper.Inspect(filepath.Join(at.State, config.KeeperName))
 			return err == nil && sight.Live
 		}}
@@ -144,7 +145,7 @@ func openHost(m *cli.Main, at *config.Settings, f *mcpFlags) (mcp.Host, func(), 
 	server := http.New(http.Options{Node: http.AdaptNode(node), Version: m.Describe().Version})
 	done := func() {
 		_ = node.Shutdown(context.Background(), messages.ShutdownNode{Reason: "its client has left"})
-		ctx, cancel := context.WithTimeout(context.Background(), replyPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
 		defer cancel()
 		_ = server.Close(ctx)
 		_ = os.RemoveAll(dir)
@@ -155,7 +156,7 @@ func openHost(m *cli.Main, at *config.Settings, f *mcpFlags) (mcp.Host, func(), 
 		return nil, nil, err
 	}
 	go func() { _ = server.Serve(l) }()
-	return &mcpHost{find: func() (*client.Client, error) { return connect(context.Background(), socket) }, kept: func() bool { return false }}, done, nil
+	return &mcpHost{find: func() (*client.Client, error) { return connect.Dial(context.Background(), socket) }, kept: func() bool { return false }}, done, nil
 }
 
 // Names and bounds of MCP over HTTP.

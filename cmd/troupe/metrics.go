@@ -9,6 +9,7 @@ import (
 
 	"troupe"
 	"troupe/backends"
+	"troupe/internal/cli/connect"
 	"troupe/internal/journal"
 	"troupe/messages"
 )
@@ -58,7 +59,7 @@ func newNumbers() *metrics {
 // failure counts a failure of an actor.
 func (n *metrics) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
 
-// watch tells whether a keeper answers.
+// Watch tells whether a keeper answers.
 func (n *metrics) watch(client backends.RemoteEngine) {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
@@ -85,7 +86,7 @@ func (n *metrics) since(j *journal.Bolt) (err error) {
 	return err
 }
 
-// follow counts what happens in a node until close.
+// Follow counts what happens in a node until close.
 func (n *metrics) follow(node *troupe.Node) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from, Own: true})
@@ -168,7 +169,7 @@ func (n *metrics) Describe(to chan<- *prometheus.Desc) { to <- n.jobs }
 
 // Collect implements prometheus.Collector: the jobs that there are now.
 func (n *metrics) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), replyPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
 	defer cancel()
 	reply, err := n.node.Ask(ctx, messages.ListJobs{Finished: true})
 	list, ok := reply.(messages.JobList)

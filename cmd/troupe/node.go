@@ -13,6 +13,7 @@ import (
 	"troupe/actors"
 	"troupe/backends/keeper"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/webhook"
 	"troupe/internal/journal"
@@ -40,7 +41,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	if runtime.GOOS != "linux" { // there are no keepers
 		return d.openAlone(ctx, o)
 	}
-	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
+	o.Limits.Finished = cmp.Or(o.Limits.Finished, connect.JournalJobs)
 	gone := &forgotten{}
 	if d.journal, err = openJournal(s.State, o.Limits.Finished, gone.add); err != nil { // before the keeper: who has it has the keeper, too
 		return nil, err
@@ -58,8 +59,8 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		d.log.Warn().Str("keeper", build).Str("version", own).Msg("the keeper is of another build, and goes on with its jobs: the daemon that starts when it has none replaces it")
 	}
 	d.numbers.watch(fleet)
-	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, outputLogs{fleet, d.journal}
-	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
+	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, connect.OutputLogs{Keeper: fleet, Journal: d.journal}
+	o.Limits.Age, o.Limits.LogBytes = connect.JournalAge, cmp.Or(int64(s.Storage.Stored), connect.JournalLogs)
 	node, err := troupe.Open(ctx, o)
 	if err != nil {
 		fleet.Close(true)
@@ -72,7 +73,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 // all the same, since it was left alone for long or is too large, the outputs go, too.
 func openJournal(state string, jobs int, forgot func([]messages.UID)) (*journal.Bolt, error) {
 	return journal.OpenBolt(filepath.Join(state, config.JournalName), journal.BoltOptions{
-		Retention: journal.Retention{Jobs: 2 * jobs, Age: journalAge + journalSpare}, Forgot: forgot,
+		Retention: journal.Retention{Jobs: 2 * jobs, Age: connect.JournalAge + connect.JournalSpare}, Forgot: forgot,
 	})
 }
 
@@ -121,7 +122,7 @@ func (d *daemon) webhooks() (*webhook.Sender, error) {
 // openKeepers finds the keeper of the state directory, or starts one, and those of the
 // detached jobs.
 func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
-	o, err := fleetOptions(d.main, d.settings)
+	o, err := connect.FleetOptions(d.main, d.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 	o.Main = keeper.ClientOptions{
 		Dir: filepath.Join(d.settings.State, config.KeeperName), Build: o.Build, Program: o.Program, Storage: storageLimits(d.settings.Storage), Fault: o.Fault,
 	}
-	keeper.Sweep(o.Root, journalAge)
+	keeper.Sweep(o.Root, connect.JournalAge)
 	return keeper.OpenFleet(ctx, o)
 }
 

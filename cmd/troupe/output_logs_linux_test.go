@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/internal/journal"
 	"troupe/messages"
 )
@@ -98,9 +99,9 @@ func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 	m.ends(0)
 	path := filepath.Join(m.state, config.JournalName)
 	require.NoError(t, os.Remove(path))
-	b, err := journal.OpenBolt(path, journal.BoltOptions{Retention: journal.Retention{Age: 1000 * journalAge}})
+	b, err := journal.OpenBolt(path, journal.BoltOptions{Retention: journal.Retention{Age: 1000 * connect.JournalAge}})
 	require.NoError(t, err)
-	job.Ended = time.Now().Add(-2 * journalAge)
+	job.Ended = time.Now().Add(-2 * connect.JournalAge)
 	retired := job
 	retired.State, job.State = messages.Retired, messages.Finished
 	require.NoError(t, b.Append([]messages.FactRecorded{{Seq: 1, Fact: messages.CommandFinished{Job: job}}, {Seq: 2, Fact: messages.CommandRetired{Job: retired}}}))

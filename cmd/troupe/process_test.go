@@ -196,7 +196,7 @@ func (p *process) bash(text string) *process {
 	return p
 }
 
-// lines is what a process has written so far, and wakes who waits for more.
+// Lines is what a process has written so far, and wakes who waits for more.
 type lines struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer

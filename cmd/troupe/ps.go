@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -36,39 +37,39 @@ terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 	set.BoolVarP(&f.quiet, "quiet", "q", false, "only the ids")
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.state, "state", "", "only `STATE`: queued, starting, running, stopping, draining or finished")
-	return newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error { return listJobs(a, f) })
+	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error { return listJobs(a, f) })
 }
 
-func (f *psFlags) check(a *daemonCommand) error {
-	if a.cmd.Flags().Changed("state") && !slices.Contains(states, f.state) {
+func (f *psFlags) check(a *connect.Command) error {
+	if a.Cmd.Flags().Changed("state") && !slices.Contains(states, f.state) {
 		return messages.Invalid("state", "there is no such state as "+out.Quoted(f.state)+"; use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
 	}
-	return checkScope(a, "scope", f.scope)
+	return connect.CheckScope(a, "scope", f.scope)
 }
 
 // states are those that a job goes through.
 var states = []string{"queued", "starting", "running", "stopping", "draining", "finished"}
 
-func listJobs(a *daemonCommand, f *psFlags) error {
+func listJobs(a *connect.Command, f *psFlags) error {
 	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all}
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
 	}
-	list, err := a.Jobs(a.ctx, r)
+	list, err := a.Jobs(a.Ctx, r)
 	switch {
 	case err != nil:
 		return err
-	case a.json:
-		return a.object(wire.JobList{V: wire.Version, Jobs: wire.Jobs(list.Jobs), Tasks: wire.List(list.Tasks)})
+	case a.JSON:
+		return a.Object(wire.JobList{V: wire.Version, Jobs: wire.Jobs(list.Jobs), Tasks: wire.List(list.Tasks)})
 	case f.quiet:
 		for _, job := range list.Jobs {
-			if _, err := fmt.Fprintln(a.main.Out, job.ID); err != nil {
+			if _, err := fmt.Fprintln(a.Main.Out, job.ID); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return out.PrintTable(a.main, jobTable(list.Jobs, time.Now()))
+	return out.PrintTable(a.Main, jobTable(list.Jobs, time.Now()))
 }
 
 // jobTable shows jobs. Columns in which all of them are the same by default are

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
@@ -11,27 +12,27 @@ import (
 
 func rmCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: flags.SomeJobs, ValidArgsFunction: jobIDs(m, true, 0),
+		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: flags.SomeJobs, ValidArgsFunction: connect.JobIDs(m, true, 0),
 	}
-	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
-		ids := make([]messages.JobID, len(a.args))
-		for i, id := range a.args {
+	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
+		ids := make([]messages.JobID, len(a.Args))
+		for i, id := range a.Args {
 			ids[i] = messages.JobID(id)
 		}
-		gone, refused, err := a.RemoveAll(a.ctx, ids)
+		gone, refused, err := a.RemoveAll(a.Ctx, ids)
 		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: wire.Jobs(gone), Tasks: []messages.Task{}}}
 		for _, e := range refused {
-			all.add(e)
+			all.Add(e)
 		}
 		if err != nil {
-			all.add(connected(err))
+			all.Add(connect.Connected(err))
 		}
-		return a.together(all, all.failures)
+		return a.Together(all, all.Failures)
 	})
 }
 
 // removed is what was forgotten of several jobs, in their order.
 type removed struct {
 	wire.JobList
-	failures
+	connect.Failures
 }

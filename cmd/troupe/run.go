@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/terminal"
 	"troupe/messages"
@@ -55,7 +56,7 @@ func runCommand(m *cli.Main) *cobra.Command {
 	}
 	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		other := func(s messages.SessionInfo) bool { return s.Session != messages.DefaultSession }
-		return sessionNames(m, &f.scope, other)(cmd, nil, typed)
+		return connect.SessionNames(m, &f.scope, other)(cmd, nil, typed)
 	})
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 
 	"troupe"
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
 	"troupe/messages"
 )
@@ -25,7 +26,7 @@ func (g *foreground) findHost() error {
 	}
 	needed := f.background || f.session != "" || (f.promoteAfter.Given || len(f.onFinish) > 0) && !f.noDaemon
 	if !f.noDaemon {
-		c, err := findDaemon(g.main, needed, g.screen)
+		c, err := connect.FindDaemon(g.main, needed, g.screen)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"troupe/client"
+	"troupe/internal/cli/connect"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
@@ -47,7 +48,7 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 	return messages.JobID(r.UID), func() (messages.Job, error) {
 		defer cancel()
 		defer h.tell() // a run that joins another is known only now
-		result, err := retryBusy(ctx, isBusy, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
+		result, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
 		h.mu.Lock()
 		h.replyText = result.Text
 		if uid := messages.JobID(result.Job.UID); uid != messages.JobID(r.UID) {
@@ -60,7 +61,7 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 		case ctx.Err() != nil:
 			err = givenUp
 		default:
-			err = brokenOff(err)
+			err = connect.BrokenOff(err)
 		}
 		return result.Job, err
 	}
@@ -102,7 +103,7 @@ func (h *daemonHost) stop(ctx context.Context, r messages.StopCommand) error {
 	}
 	r.Job = h.name(r.Job)
 	_, err := h.client.Stop(ctx, r)
-	if isBusy(err) {
+	if connect.IsBusy(err) {
 		h.cancel() // it ends with our request, too
 	}
 	return err
@@ -128,7 +129,7 @@ func (h *daemonHost) blocked(ctx context.Context, id messages.JobID) bool {
 }
 
 func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
-	page, err := retryBusy(ctx, wasRejected, func() (wire.Page, error) {
+	page, err := connect.RetryBusy(ctx, connect.WasRejected, func() (wire.Page, error) {
 		return h.client.Text(ctx, h.name(id), client.TextView{Stream: stream, Tail: 1, Bytes: 1})
 	})
 	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
@@ -144,7 +145,7 @@ func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, err
 		}
 		return view.View{Text: h.replyText.Text, Truncated: h.replyText.Truncated}, nil
 	}
-	page, err := retryBusy(ctx, wasRejected, func() (wire.Page, error) {
+	page, err := connect.RetryBusy(ctx, connect.WasRejected, func() (wire.Page, error) {
 		return h.client.Text(ctx, messages.JobID(job.UID), client.TextView{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
 	})
 	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
@@ -262,10 +263,10 @@ func (s *rangeReader) piece(p []byte) (int, error) {
 
 func (s *rangeReader) open(ctx context.Context, what client.Range) (*client.Output, error) {
 	what.Stream = s.stream
-	out, err := retryBusy(s.ctx, wasRejected, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	out, err := connect.RetryBusy(s.ctx, connect.WasRejected, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
 	var coded *messages.Error
 	if err != nil && s.ctx.Err() == nil && (!errors.As(err, &coded) || coded.Code == messages.ShuttingDown) {
-		err = brokenOff(err)
+		err = connect.BrokenOff(err)
 	}
 	return out, err
 }
@@ -289,7 +290,7 @@ func (s *rangeReader) broken(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	return brokenOff(err)
+	return connect.BrokenOff(err)
 }
 
 // Close implements io.Closer.
@@ -305,8 +306,8 @@ func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader
 	if h.await(ctx) != nil || h.started(ctx, id) != nil {
 		return nil // it is over
 	}
-	w := &inputWriter{daemonCommand: &daemonCommand{Client: h.client, ctx: ctx}, job: id}
-	err := w.copy(from)
+	w := &connect.InputWriter{Command: &connect.Command{Client: h.client, Ctx: ctx}, ID: id}
+	err := w.Copy(from)
 	if err == nil {
 		err = h.client.CloseInput(ctx, id)
 	}

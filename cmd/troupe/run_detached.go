@@ -10,6 +10,7 @@ import (
 	"troupe"
 	"troupe/backends/keeper"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/messages"
 )
 
@@ -41,7 +42,7 @@ func (g *foreground) findDetached() error {
 		return err
 	}
 	if !g.flags.noDaemon {
-		c, err := findDaemon(g.main, false, g.screen)
+		c, err := connect.FindDaemon(g.main, false, g.screen)
 		if err != nil {
 			return err
 		}
@@ -57,12 +58,12 @@ func (g *foreground) findDetached() error {
 	if err := at.OwnState(); err != nil {
 		return err
 	}
-	o, err := fleetOptions(g.main, at)
+	o, err := connect.FleetOptions(g.main, at)
 	if err != nil {
 		return err
 	}
 	o.Fresh = true
-	keeper.Sweep(o.Root, journalAge)
+	keeper.Sweep(o.Root, connect.JournalAge)
 	fleet, err := keeper.OpenFleet(context.Background(), o)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (g *foreground) findDetached() error {
 		return g.findDetached()
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{
-		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: outputLogs{keeper: fleet},
+		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: connect.OutputLogs{Keeper: fleet},
 	})
 	if err != nil {
 		fleet.Close(true)

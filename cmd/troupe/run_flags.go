@@ -33,7 +33,7 @@ type runFlags struct {
 	onFinish                      []string
 }
 
-// check refuses what cannot be done yet and what contradicts itself.
+// Check refuses what cannot be done yet and what contradicts itself.
 func (f *runFlags) check() *messages.Error {
 	if f.cmd.Flags().Changed("detach-keys") && !f.pty {
 		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")

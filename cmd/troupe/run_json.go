@@ -37,7 +37,7 @@ func (o *resultObject) MarshalJSON() ([]byte, error) {
 	return append(append(job[:len(job)-1], ','), more[1:]...), nil
 }
 
-// object waits until the object is made, which takes long for an output of
+// Object waits until the object is made, which takes long for an output of
 // gigabytes. A signal ends that: lines are not counted any more, and what still
 // hangs then is left out.
 func (g *foreground) object(job messages.Job, result func(context.Context, messages.Job) *resultObject) *resultObject {

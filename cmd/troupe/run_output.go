@@ -82,7 +82,7 @@ func (r *relay) finish(size int64) {
 	r.stop()
 }
 
-// copy copies the bytes from one offset to another (negative: to the end of the
+// Copy copies the bytes from one offset to another (negative: to the end of the
 // stream) and says how far it came.
 func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
 	follower, err := r.host.output(ctx, r.job, r.stream, from, to)

@@ -14,6 +14,7 @@ import (
 
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
 	"troupe/messages"
@@ -77,11 +78,11 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 // addReattachHint adds to the error of a run whose daemon has left how whoever sat at its
 // terminal comes back to it: it goes on (docs/cli.md). It reports whether that is so.
 func (g *foreground) addReattachHint(e *ended) bool {
-	if !errors.Is(e.err, daemonLeft) {
+	if !errors.Is(e.err, connect.DaemonLeft) {
 		return false
 	}
 	if g.request.Shown {
-		left := *daemonLeft // which errors.Is finds still
+		left := *connect.DaemonLeft // which errors.Is finds still
 		left.Message = "the daemon has left"
 		left.Hint = "troupe serve starts it again; troupe attach " + cmp.Or(g.flags.name, string(g.job)) + " comes back to the command"
 		e.err = &left
@@ -117,7 +118,7 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	}
 }
 
-// copy types what is read, as fast as the command takes it, to its end, or to the detach
+// Copy types what is read, as fast as the command takes it, to its end, or to the detach
 // keys where somebody sits who may come back: in the daemon.
 func (s *terminalInput) copy() (left bool, err error) {
 	keys, sits := terminal.DetachScanner{}, cli.IsTerminal(s.main.In)
@@ -145,7 +146,7 @@ func (s *terminalInput) copy() (left bool, err error) {
 	}
 }
 
-// follow gives the terminal of the command the size of ours, whenever that changes.
+// Follow gives the terminal of the command the size of ours, whenever that changes.
 func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	last := s.request.Terminal
 	for {

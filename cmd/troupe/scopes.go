@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -14,22 +15,22 @@ import (
 )
 
 func scopesCommand(m *cli.Main) *cobra.Command {
-	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(scopePaths(m)), Args: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(connect.ScopePaths(m)), Args: func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
 		return flags.Exactly(cmd, args, "PATH")
 	}}
 	at := ""
-	check := func(a *daemonCommand) error {
-		if len(a.args) == 0 {
+	check := func(a *connect.Command) error {
+		if len(a.Args) == 0 {
 			return nil
 		}
-		at = a.args[0]
-		return checkScope(a, "", at)
+		at = a.Args[0]
+		return connect.CheckScope(a, "", at)
 	}
-	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
-		list, err := a.Scopes(a.ctx, messages.ScopePath(at))
+	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
+		list, err := a.Scopes(a.Ctx, messages.ScopePath(at))
 		if err != nil {
 			return err
 		}
@@ -39,8 +40,8 @@ func scopesCommand(m *cli.Main) *cobra.Command {
 			object.Scopes = append(object.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
 			t.Add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
 		}
-		if a.json {
-			return a.object(object)
+		if a.JSON {
+			return a.Object(object)
 		}
 		return out.PrintTable(m, t)
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/messages"
@@ -15,24 +16,24 @@ import (
 
 func screenCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: flags.OneJob, ValidArgsFunction: jobIDs(m, true, 1),
+		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, true, 1),
 		Long: `Show what is to be seen on the terminal of a job: its text, without the blank lines at
 the end. --json has the size, the cursor, the title and the modes, too. Of a job that has
 ended it is what was seen last.`,
 		Example: "  troupe screen j7",
 	}
-	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
-		s, err := a.Screen(a.ctx, messages.JobID(a.args[0]))
+	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
+		s, err := a.Screen(a.Ctx, messages.JobID(a.Args[0]))
 		switch {
 		case err != nil:
 			return err
-		case a.json:
-			return a.object(s)
+		case a.JSON:
+			return a.Object(s)
 		}
 		if s.At < s.Bytes {
-			a.printError(fmt.Errorf("the output grows faster than it can be drawn: this is how it was %s ago", humanize.IBytes(uint64(s.Bytes-s.At))))
+			a.PrintError(fmt.Errorf("the output grows faster than it can be drawn: this is how it was %s ago", humanize.IBytes(uint64(s.Bytes-s.At))))
 		}
-		_, err = a.main.Out.WriteString(screenText(s.Lines))
+		_, err = a.Main.Out.WriteString(screenText(s.Lines))
 		return err
 	})
 }

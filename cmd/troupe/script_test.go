@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"troupe/internal/cli/connect"
 )
 
 // TestMain makes the test binary stand for the program: scripts and tests start
@@ -203,7 +205,7 @@ func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	})
 	ts.Check(told.Close())
-	ts.Check(heard(ready, "serve.log"))
+	ts.Check(connect.Heard(ready, "serve.log"))
 	pid := strconv.Itoa(cmd.Process.Pid)
 	ts.Value(daemonsKey).(daemons)[pid] = ended
 	ts.Setenv("DAEMON", pid)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -24,13 +25,13 @@ that have ended, before the daemon began, too, the last one first.`,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
 	cmd.Flags().BoolVar(&recent, "recent", false, "those that have ended, at most 100")
-	return newDaemonCommand(m, cmd, scoped(&scope), func(a *daemonCommand) error {
-		list, err := a.ListSessions(a.ctx, messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
+	return connect.NewCommand(m, cmd, connect.Scoped(&scope), func(a *connect.Command) error {
+		list, err := a.ListSessions(a.Ctx, messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
 		switch {
 		case err != nil:
 			return err
-		case a.json:
-			return a.object(wire.NewSessionList(list))
+		case a.JSON:
+			return a.Object(wire.NewSessionList(list))
 		case recent:
 			return out.PrintTable(m, endTable(list.Recent, time.Now()))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -17,19 +18,19 @@ import (
 
 func showCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: flags.OneJob, ValidArgsFunction: jobIDs(m, true, 1),
+		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, true, 1),
 		Long: "Show the record of a job, named by its id, its ULID or the name that it was given.",
 	}
-	byPidFile(cmd)
-	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
-		job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
+	connect.ByPIDFile(cmd)
+	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
+		job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
 		switch {
 		case err != nil:
 			return err
-		case a.json:
-			return a.object(wire.Job{Job: job})
+		case a.JSON:
+			return a.Object(wire.Job{Job: job})
 		}
-		_, err = a.main.Out.WriteString(recordText(job, time.Now()))
+		_, err = a.Main.Out.WriteString(recordText(job, time.Now()))
 		return err
 	})
 }

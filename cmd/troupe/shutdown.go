@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -20,23 +21,23 @@ with it, and it goes on as long as there are any.`,
 	}
 	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "end all jobs first")
 	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
-	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
+	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		f := stopFlags{grace: grace}
-		about, err := a.Version(a.ctx)
+		about, err := a.Version(a.Ctx)
 		if err != nil {
 			return err
 		}
-		ended := waitForExit(about.PID)
-		left, err := a.ShutDown(a.ctx, messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
+		ended := connect.WaitForExit(about.PID)
+		left, err := a.ShutDown(a.Ctx, messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
 		if err != nil {
 			return err
 		}
 		ended() // a daemon that is started now finds the places of this one free
-		if a.json {
-			err = a.object(wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
+		if a.JSON {
+			err = a.Object(wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
 		}
 		for _, s := range left {
-			a.printError(out.SurvivorError(s))
+			a.PrintError(out.SurvivorError(s))
 		}
 		if err == nil && len(left) > 0 {
 			return cli.ExitStatus(cli.StatusSurvivors)

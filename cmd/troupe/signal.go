@@ -5,6 +5,7 @@ import (
 
 	"troupe/backends/engine"
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/messages"
@@ -13,18 +14,18 @@ import (
 func signalCommand(m *cli.Main) *cobra.Command {
 	var tree bool
 	cmd := &cobra.Command{
-		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(jobIDs(m, false, 1), signalWords),
+		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(connect.JobIDs(m, false, 1), signalWords),
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "JOB", "SIGNAL") },
 		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
 	}
 	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
-	check := func(a *daemonCommand) error {
-		if engine.SignalNumber(a.args[1]) == 0 {
-			return messages.Invalid("signal", out.Quoted(a.args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
+	check := func(a *connect.Command) error {
+		if engine.SignalNumber(a.Args[1]) == 0 {
+			return messages.Invalid("signal", out.Quoted(a.Args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
 		}
 		return nil
 	}
-	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error {
-		return acknowledge(a, a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
+	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
+		return connect.Acknowledge(a, a.Signal(a.Ctx, messages.SignalCommand{Job: messages.JobID(a.Args[0]), Signal: a.Args[1], Tree: tree}))
 	})
 }

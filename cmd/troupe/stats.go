@@ -10,19 +10,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 )
 
 func statsCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: flags.NoArgs}
-	return newDaemonCommand(m, cmd, nil, func(a *daemonCommand) error {
-		s, err := a.Stats(a.ctx)
+	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
+		s, err := a.Stats(a.Ctx)
 		switch {
 		case err != nil:
 			return err
-		case a.json:
-			return a.object(s)
+		case a.JSON:
+			return a.Object(s)
 		}
 		t := &out.Table{Head: []string{"WHAT", "NUMBER"}}
 		for _, state := range slices.Sorted(maps.Keys(s.Jobs)) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
@@ -23,7 +24,7 @@ type stopFlags struct {
 func stopCommand(m *cli.Main) *cobra.Command {
 	f := &stopFlags{grace: flags.Duration{Name: "grace", Zero: true}}
 	cmd := &cobra.Command{
-		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: jobIDs(m, false, 0),
+		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: connect.JobIDs(m, false, 0),
 		Long: `Ask all processes of the jobs to end (TERM), kill them after the grace, and
 return when nothing of them is left. A job that has ended already is no error.`,
 		Annotations: map[string]string{flags.HelpEnd: "Exit status: 0; 4 if a process could not be ended, which is named then; 1 without\nsuch a job, 2 if the flags make no sense."},
@@ -41,17 +42,17 @@ return when nothing of them is left. A job that has ended already is no error.`,
 	set.Var(&f.grace, "grace", "from TERM to KILL (default each job's own, 5s if it has none)")
 	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
 	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
-	byPidFile(cmd)
-	check := func(a *daemonCommand) error {
+	connect.ByPIDFile(cmd)
+	check := func(a *connect.Command) error {
 		if f.force && f.grace.Given && f.grace.D > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
-		if pidFileOf(cmd) != "" && cmd.Flags().Changed("scope") {
+		if connect.PIDFileOf(cmd) != "" && cmd.Flags().Changed("scope") {
 			return messages.Invalid("arguments", "--pid-file names one job, and --scope all of a scope; give one of them")
 		}
-		return checkScope(a, "scope", f.scope)
+		return connect.CheckScope(a, "scope", f.scope)
 	}
-	return newDaemonCommand(m, cmd, check, func(a *daemonCommand) error { return stopJobs(a, f.scope, f.span()) })
+	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return stopJobs(a, f.scope, f.span()) })
 }
 
 // span is the grace as a request has it: none is negative, 0 the job's own.
@@ -66,23 +67,23 @@ func (f *stopFlags) span() time.Duration {
 // of what was done with the others.
 type stopped struct {
 	wire.Stopped
-	failures
+	connect.Failures
 }
 
 // stopJobs ends the jobs of the arguments, or of a scope.
-func stopJobs(a *daemonCommand, scope string, grace time.Duration) error {
+func stopJobs(a *connect.Command, scope string, grace time.Duration) error {
 	requests := []messages.StopCommand{{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope}}
-	if len(a.args) > 0 {
+	if len(a.Args) > 0 {
 		requests = nil
-		for _, id := range a.args {
-			requests = append(requests, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: "troupe " + a.cmd.Name()})
+		for _, id := range a.Args {
+			requests = append(requests, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: "troupe " + a.Cmd.Name()})
 		}
 	}
-	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}}
-	replies, errs := inParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return a.Stop(a.ctx, r) })
+	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.Args) > 0}}
+	replies, errs := connect.InParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return a.Stop(a.Ctx, r) })
 	for i, s := range replies {
 		if errs[i] != nil {
-			all.add(errs[i])
+			all.Add(errs[i])
 			continue
 		}
 		all.Jobs = append(all.Jobs, s.Jobs...)
@@ -94,25 +95,25 @@ func stopJobs(a *daemonCommand, scope string, grace time.Duration) error {
 		return survived(a, all)
 	}
 	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
-		a.printError(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
+		a.PrintError(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
 	}
-	return a.together(all, all.failures)
+	return a.Together(all, all.Failures)
 }
 
 // survived tells of processes that could not be ended, which is the worst that can
 // have happened, and of what else went wrong.
-func survived(a *daemonCommand, all stopped) error {
+func survived(a *connect.Command, all stopped) error {
 	all.Error = nil
-	if a.json {
-		if err := a.object(all); err != nil {
+	if a.JSON {
+		if err := a.Object(all); err != nil {
 			return err
 		}
 	}
 	for _, e := range all.Errors {
-		a.printError(&e)
+		a.PrintError(&e)
 	}
 	for _, s := range all.Survivors {
-		a.printError(out.SurvivorError(s))
+		a.PrintError(out.SurvivorError(s))
 	}
 	return cli.ExitStatus(cli.StatusSurvivors)
 }

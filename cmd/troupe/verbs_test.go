@@ -9,13 +9,11 @@ import (
 )
 
 // helperFiles are the files of this folder that are no verb. The list may only shrink.
-var helperFiles = strings.Fields(`attach_input attach_session attach_terminal attach_watch backpressure backpressure_daemon broken busy_retry
-	complete daemon daemon_command daemon_log daemon_ready daemon_serve daemon_start daemon_start_linux
-	daemon_start_other doctor_daemon doctor_dirs doctor_features doctor_limits doctor_shells doctor_state find
-	fleet foreground input_writer lock logs_printer mcp_dialect mcp_host mcp_lease mcp_omp mcp_serve mcp_suites
-	mcp_validate metrics metrics_http node output_full output_logs pidfile print_logs progress report
-	run_choose_host run_daemon run_detached run_env run_flags run_host run_json run_output run_queued run_report
-	run_request run_session run_stdio run_terminal send_window session_shell systemd`)
+var helperFiles = strings.Fields(`backpressure backpressure_daemon daemon daemon_log daemon_serve doctor_daemon doctor_dirs doctor_features
+	doctor_limits doctor_shells doctor_state foreground mcp_dialect mcp_host mcp_lease mcp_omp mcp_serve
+	mcp_suites mcp_validate metrics metrics_http node output_full progress report run_choose_host run_daemon
+	run_detached run_env run_flags run_host run_json run_output run_queued run_report run_request run_session
+	run_stdio run_terminal session_shell systemd`)
 
 // A stranger finds a verb by the name of its file: the files are the verbs that
 // the help lists and the hidden ones, and completion offers those of the help.

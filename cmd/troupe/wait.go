@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/dialect/core"
@@ -35,7 +36,7 @@ type waitFlags struct {
 func waitCommand(m *cli.Main) *cobra.Command {
 	f := &waitFlags{quiet: flags.Duration{Name: "quiet"}, timeout: flags.Duration{Name: "timeout"}}
 	cmd := &cobra.Command{
-		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: flags.SomeJobs, ValidArgsFunction: jobIDs(m, true, 0),
+		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: flags.SomeJobs, ValidArgsFunction: connect.JobIDs(m, true, 0),
 		Long: `Wait until all of the jobs, or with --any one of them, have ended or do what the
 flags say. What has happened already counts.`,
 		Example: `  troupe wait j7                        and exit as it did
@@ -58,8 +59,8 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	set.Var(&f.quiet, "quiet", "until it has written nothing for D")
 	set.BoolVar(&f.input, "input", false, "until it waits for what troupe write gives it")
 	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
-	byPidFile(cmd)
-	return newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error { return waitJobs(a, f) })
+	connect.ByPIDFile(cmd)
+	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error { return waitJobs(a, f) })
 }
 
 // condition is what the flags say; one of them at most.
@@ -105,14 +106,14 @@ func portOf(text string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// check makes the request, and says what is wrong with it.
-func (f *waitFlags) check(a *daemonCommand) error {
-	condition, err := f.condition(a.cmd.Flags().Changed)
+// Check makes the request, and says what is wrong with it.
+func (f *waitFlags) check(a *connect.Command) error {
+	condition, err := f.condition(a.Cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
 	f.request = messages.WaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.D}
-	for _, id := range a.args {
+	for _, id := range a.Args {
 		f.request.Jobs = append(f.request.Jobs, messages.JobID(id))
 	}
 	if err := f.request.Check(); err != nil {
@@ -124,14 +125,14 @@ func (f *waitFlags) check(a *daemonCommand) error {
 	return nil
 }
 
-func waitJobs(a *daemonCommand, f *waitFlags) error {
+func waitJobs(a *connect.Command, f *waitFlags) error {
 	f.request.Timeout = f.timeout.D // what is left of it, where it was waited without a daemon
-	end, err := a.Await(a.ctx, f.request)
+	end, err := a.Await(a.Ctx, f.request)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		if err := a.object(wire.WaitResult{
+	if a.JSON {
+		if err := a.Object(wire.WaitResult{
 			V: wire.Version, Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible,
 			Met: wire.List(end.Met), Jobs: wire.Jobs(end.Jobs),
 		}); err != nil {
@@ -140,13 +141,13 @@ func waitJobs(a *daemonCommand, f *waitFlags) error {
 	}
 	switch {
 	case end.TimedOut:
-		a.printError(errors.New("the time of --timeout is over"))
+		a.PrintError(errors.New("the time of --timeout is over"))
 		return cli.ExitStatus(statusTimeout)
 	case !end.Satisfied:
-		a.printError(errors.New("it can no longer happen: " + neverText(end.Jobs)))
+		a.PrintError(errors.New("it can no longer happen: " + neverText(end.Jobs)))
 		return cli.ExitStatus(statusImpossible)
 	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
-		return exitAs(a, end.Jobs[0])
+		return connect.ExitAs(a, end.Jobs[0])
 	}
 	return nil
 }

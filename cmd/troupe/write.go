@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/shelltext"
@@ -21,7 +22,7 @@ type writeFlags struct {
 func writeCommand(m *cli.Main) *cobra.Command {
 	f := &writeFlags{}
 	cmd := &cobra.Command{
-		Use: "write [flags] JOB [TEXT]", Short: "Write to the input of a job", ValidArgsFunction: jobIDs(m, false, 1),
+		Use: "write [flags] JOB [TEXT]", Short: "Write to the input of a job", ValidArgsFunction: connect.JobIDs(m, false, 1),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return flags.Exactly(cmd, args, "JOB", "TEXT")
@@ -42,23 +43,23 @@ as its program has asked for them.`,
 	set.StringVar(&f.keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>, on a terminal {up} {f1} …")
 	set.BoolVar(&f.paste, "paste", false, "paste it: on a terminal no newline is added, and its program is told if it has asked")
 	set.BoolVar(&f.eof, "eof", false, "then end the input")
-	return newDaemonCommand(m, cmd, f.check, func(a *daemonCommand) error {
-		w := &inputWriter{daemonCommand: a, job: messages.JobID(a.args[0])}
-		return w.finish(f.eof, writeAll(w, f))
+	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error {
+		w := &connect.InputWriter{Command: a, ID: messages.JobID(a.Args[0])}
+		return w.Finish(f.eof, writeAll(w, f))
 	})
 }
 
-// check finds what is wrong before anybody is asked. Which keys can be typed depends on
+// Check finds what is wrong before anybody is asked. Which keys can be typed depends on
 // the job; which are none does not.
-func (f *writeFlags) check(a *daemonCommand) error {
-	keys := a.cmd.Flags().Changed("keys")
+func (f *writeFlags) check(a *connect.Command) error {
+	keys := a.Cmd.Flags().Changed("keys")
 	switch {
-	case keys && (f.paste || len(a.args) > 1):
+	case keys && (f.paste || len(a.Args) > 1):
 		return messages.Invalid("keys", "--keys and a text are two things to write; give one of them")
 	case keys:
 		_, err := shelltext.EncodeKeys(f.keys, shelltext.KeyMode{Kitty: shelltext.Disambiguate | shelltext.AllKeys})
 		return err
-	case len(a.args) == 1 && (f.paste || !f.eof) && cli.IsTerminal(a.main.In):
+	case len(a.Args) == 1 && (f.paste || !f.eof) && cli.IsTerminal(a.Main.In):
 		e := messages.Invalid("input", "there is nothing to write")
 		e.Hint = "troupe write JOB TEXT, --keys KEYS, --eof, or send it something: ... | troupe write JOB"
 		return e
@@ -67,25 +68,25 @@ func (f *writeFlags) check(a *daemonCommand) error {
 }
 
 // writeAll writes what there is to write.
-func writeAll(w *inputWriter, f *writeFlags) (err error) {
-	switch text := w.args[1:]; {
-	case w.cmd.Flags().Changed("keys"):
-		w.through, err = w.Type(w.ctx, w.job, f.keys)
+func writeAll(w *connect.InputWriter, f *writeFlags) (err error) {
+	switch text := w.Args[1:]; {
+	case w.Cmd.Flags().Changed("keys"):
+		w.Through, err = w.Type(w.Ctx, w.ID, f.keys)
 	case f.paste && len(text) > 0:
-		w.through, err = w.Paste(w.ctx, w.job, text[0])
+		w.Through, err = w.Paste(w.Ctx, w.ID, text[0])
 	case f.paste:
-		b, rerr := io.ReadAll(io.LimitReader(w.main.In, messages.MaxInput+1))
+		b, rerr := io.ReadAll(io.LimitReader(w.Main.In, messages.MaxInput+1))
 		switch {
 		case rerr != nil:
 			return out.Unreadable("input", "the input", rerr)
 		case len(b) > messages.MaxInput: // the body of a request may be less than it is in JSON
 			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "what is to be pasted is over 256 KiB", Hint: "write it without --paste, or paste it in parts"}
 		}
-		w.through, err = w.Paste(w.ctx, w.job, string(b))
+		w.Through, err = w.Paste(w.Ctx, w.ID, string(b))
 	case len(text) > 0:
-		err = w.write([]byte(text[0] + w.endOfLine()))
-	case !cli.IsTerminal(w.main.In):
-		err = w.copy(w.main.In)
+		err = w.Write([]byte(text[0] + w.EndOfLine()))
+	case !cli.IsTerminal(w.Main.In):
+		err = w.Copy(w.Main.In)
 	}
 	return err
 }

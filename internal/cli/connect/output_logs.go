@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"maps"
@@ -10,15 +10,15 @@ import (
 	"troupe/spill"
 )
 
-// outputLogs are the outputs of jobs: the journal has what is small, of jobs that are
+// OutputLogs are the outputs of jobs: the journal has what is small, of jobs that are
 // over, and their keeper the rest.
-type outputLogs struct {
-	keeper  *keeper.Fleet
-	journal journal.Outputs // nil: nothing is recorded
+type OutputLogs struct {
+	Keeper  *keeper.Fleet
+	Journal journal.Outputs // nil: nothing is recorded
 }
 
 // Open implements actors.Logs.
-func (k outputLogs) Open(id string, stream uint8) (spill.Log, error) {
+func (k OutputLogs) Open(id string, stream uint8) (spill.Log, error) {
 	small := k.small(id)
 	for _, o := range small {
 		if o.Stream == stream {
@@ -28,16 +28,16 @@ func (k outputLogs) Open(id string, stream uint8) (spill.Log, error) {
 	if len(small) > 0 { // all is small: nothing came on this stream
 		return spill.MemoryLog(nil), nil
 	}
-	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
+	return k.Keeper.Open(messages.UID(id), messages.Stream(stream))
 }
 
 // small is what the journal has of a job. One that is closed or damaged has nothing; the
 // keeper may have it still, and has that of all that live.
-func (k outputLogs) small(id string) []journal.Output {
-	if k.journal == nil {
+func (k OutputLogs) small(id string) []journal.Output {
+	if k.Journal == nil {
 		return nil
 	}
-	all, err := k.journal.Outputs(messages.UID(id))
+	all, err := k.Journal.Outputs(messages.UID(id))
 	if err != nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (k outputLogs) small(id string) []journal.Output {
 }
 
 // Order tells in which order the streams of a job arrived.
-func (k outputLogs) Order(id string) (*spill.Order, error) {
+func (k OutputLogs) Order(id string) (*spill.Order, error) {
 	small := k.small(id)
 	for _, o := range small {
 		if o.Stream == journal.OrderOf {
@@ -55,17 +55,17 @@ func (k outputLogs) Order(id string) (*spill.Order, error) {
 	if len(small) > 0 {
 		return nil, spill.ErrNotFound
 	}
-	return k.keeper.Order(messages.UID(id))
+	return k.Keeper.Order(messages.UID(id))
 }
 
 // Remove implements actors.Logs. What the journal has goes with the record.
-func (k outputLogs) Remove(id string) error {
-	k.keeper.Remove(messages.UID(id))
+func (k OutputLogs) Remove(id string) error {
+	k.Keeper.Remove(messages.UID(id))
 	return nil
 }
 
 // States implements actors.ManyLogs.
-func (k outputLogs) States(ids []string) map[spill.Name]spill.State {
+func (k OutputLogs) States(ids []string) map[spill.Name]spill.State {
 	all := map[spill.Name]spill.State{}
 	var ask []messages.UID
 	for _, id := range ids {
@@ -79,16 +79,16 @@ func (k outputLogs) States(ids []string) map[spill.Name]spill.State {
 			ask = append(ask, messages.UID(id))
 		}
 	}
-	maps.Copy(all, k.keeper.States(ask))
+	maps.Copy(all, k.Keeper.States(ask))
 	return all
 }
 
 // Small implements actors.SmallLogs.
-func (k outputLogs) Small(job messages.Job) (all []actors.SmallOutput) {
-	if k.journal == nil {
+func (k OutputLogs) Small(job messages.Job) (all []actors.SmallOutput) {
+	if k.Journal == nil {
 		return nil
 	}
-	outputs, order, ok := k.keeper.SmallOutputs(job.UID)
+	outputs, order, ok := k.Keeper.SmallOutputs(job.UID)
 	if !ok {
 		return nil
 	}
@@ -104,4 +104,4 @@ func (k outputLogs) Small(job messages.Job) (all []actors.SmallOutput) {
 }
 
 // Recorded implements actors.SmallLogs.
-func (k outputLogs) Recorded(uid messages.UID) { k.keeper.ReleaseSmall(uid) }
+func (k OutputLogs) Recorded(uid messages.UID) { k.Keeper.ReleaseSmall(uid) }

@@ -1,4 +1,4 @@
-package main
+package attach
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
@@ -37,12 +38,12 @@ func (s *attachSession) queryModes(job messages.Job) (from int64) {
 	if !s.screen.Out.Terminal {
 		return from
 	}
-	now, err := s.Screen(s.ctx, uid(job))
+	now, err := s.Screen(s.Ctx, connect.UID(job))
 	if err != nil {
 		return from // it has none, or can be sat at all the same
 	}
 	s.modes = now.Modes
-	if line := cursorLine(now, cli.TerminalSize(s.main).Cols); line != "" {
+	if line := cursorLine(now, cli.TerminalSize(s.Main).Cols); line != "" {
 		s.modes += line
 		from = now.At
 	}
@@ -97,10 +98,10 @@ func (s *attachSession) resizes(ctx context.Context) {
 	for {
 		select {
 		case <-s.granted:
-			s.size = cli.TerminalSize(s.main)
+			s.size = cli.TerminalSize(s.Main)
 			s.setJobSize(ctx, s.size)
 		case <-sizes:
-			if now := cli.TerminalSize(s.main); now != s.size && s.mayType.Load() {
+			if now := cli.TerminalSize(s.Main); now != s.size && s.mayType.Load() {
 				s.size = now
 				s.resize(ctx, now)
 			}

@@ -1,4 +1,4 @@
-package main
+package attach
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 
 	"troupe/client"
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
+	"troupe/internal/cli/logs"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
 	"troupe/internal/gateway/http/wire"
@@ -18,27 +20,28 @@ import (
 	"troupe/spill/view"
 )
 
-// attachFlags are the flags of attach as they were typed.
-type attachFlags struct {
-	watch, take bool
-	keys        string
+// Flags are the flags of attach as they were typed.
+type Flags struct {
+	Watch, Take bool
+	Keys        string
 	leave       []byte // what keys are
 }
 
-func (f *attachFlags) check(a *daemonCommand) (err error) {
+// Check refuses flags that contradict each other, and reads the detach keys.
+func (f *Flags) Check(a *connect.Command) (err error) {
 	switch {
-	case a.json:
+	case a.JSON:
 		return messages.Invalid("json", "attach prints what the job prints, which is no object; use troupe show --json")
-	case f.watch && f.take:
+	case f.Watch && f.Take:
 		return messages.Invalid("lease", "--watch and --take contradict each other; give one of them")
 	}
-	f.leave, err = terminal.ParseKeys(f.keys)
+	f.leave, err = terminal.ParseKeys(f.Keys)
 	return err
 }
 
 // attachSession is a place at a job.
 type attachSession struct {
-	*daemonCommand
+	*connect.Command
 	at           *client.Attachment
 	screen       *terminal.Printer
 	detachKeys   []byte              // the keys that leave it
@@ -61,8 +64,9 @@ type attachSession struct {
 	granted      chan struct{}  // … since a moment ago
 }
 
-func attachJob(a *daemonCommand, f *attachFlags) error {
-	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
+// Attach connects the terminal of the user to the job of the arguments, until one of both ends.
+func Attach(a *connect.Command, f *Flags) error {
+	job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
 	if err != nil {
 		return err
 	}
@@ -71,46 +75,46 @@ func attachJob(a *daemonCommand, f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &attachSession{daemonCommand: a, screen: terminal.NewPrinter(a.main), detachKeys: f.leave, typed: cli.IsTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
+	s := &attachSession{Command: a, screen: terminal.NewPrinter(a.Main), detachKeys: f.leave, typed: cli.IsTerminal(a.Main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
 	from := job.Output[0].Bytes
-	if s.typed && !f.watch {
+	if s.typed && !f.Watch {
 		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
-			s.screen.Follows(a.main)
+			s.screen.Follows(a.Main)
 			from = s.queryModes(job)
 		}
 	}
-	if s.raw = s.pty && s.screen.Out.Terminal; f.watch {
+	if s.raw = s.pty && s.screen.Out.Terminal; f.Watch {
 		begin, leave := s.watchTerminal(job)
 		defer leave()
 		from = begin
 	}
-	if text := f.watch && job.Terminal != (messages.Terminal{}); (s.screen.Out.Terminal || text) && !s.raw {
+	if text := f.Watch && job.Terminal != (messages.Terminal{}); (s.screen.Out.Terminal || text) && !s.raw {
 		s.cleaner = &view.Cleaner{Colours: s.screen.Out.Terminal}
 	}
 	how := client.AttachOptions{Stream: job.Output[0].Stream, Offset: from, Lease: wire.AttachAsk, Terminal: s.raw && s.pty}
 	s.answers, s.shown = -1, how.Offset
-	if f.take {
+	if f.Take {
 		how.Lease = wire.AttachTake
 	}
-	if f.watch {
+	if f.Watch {
 		how.Lease = ""
 	}
-	if s.at, err = a.Attach(a.ctx, uid(job), how); err != nil {
+	if s.at, err = a.Attach(a.Ctx, connect.UID(job), how); err != nil {
 		return err
 	}
 	defer s.at.Close()
 	if len(job.Output) == 2 {
-		if err := s.openStderr(uid(job), job.Output[1]); err != nil {
+		if err := s.openStderr(connect.UID(job), job.Output[1]); err != nil {
 			return err
 		}
 		defer s.errors.Close()
 	}
-	return s.run(uid(job), how.Lease != "")
+	return s.run(connect.UID(job), how.Lease != "")
 }
 
 // openStderr opens the stream beside that of the attachment.
 func (s *attachSession) openStderr(job messages.JobID, out messages.StreamOutput) (err error) {
-	s.errors, err = s.Output(s.ctx, job, client.Range{Stream: out.Stream, Offset: out.Bytes, Follow: true})
+	s.errors, err = s.Output(s.Ctx, job, client.Range{Stream: out.Stream, Offset: out.Bytes, Follow: true})
 	return err
 }
 
@@ -119,26 +123,26 @@ func (s *attachSession) readStderr() error {
 	if s.errors == nil {
 		return nil
 	}
-	r := &logPrinter{daemonCommand: s.daemonCommand, to: &s.screen.Err}
-	if r.to.Terminal {
-		r.cleaner = &view.Cleaner{Colours: true}
+	r := &logs.Printer{Command: s.Command, To: &s.screen.Err}
+	if r.To.Terminal {
+		r.Cleaner = &view.Cleaner{Colours: true}
 	}
-	return r.copyAll(s.errors)
+	return r.CopyAll(s.errors)
 }
 
 // run shows and types until one of both ends.
 func (s *attachSession) run(job messages.JobID, types bool) error {
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(s.Ctx)
 	defer cancel()
 	signals := cli.Listen()
 	defer signals.Close()
 	restore := func() {}
 	if types { // before anything is shown: whoever sees it may type
 		if s.pty {
-			restore = terminal.RawKeyboard(s.main, s.screen)
+			restore = terminal.RawKeyboard(s.Main, s.screen)
 			s.enterModes()
 		} else {
-			restore = terminal.LineKeyboard(s.main, s.screen)
+			restore = terminal.LineKeyboard(s.Main, s.screen)
 		}
 		defer restore()
 	}
@@ -171,7 +175,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 		s.screen.GivesBack(true, signals)
 		restore()
 		if err == nil {
-			s.screen.Notef("left job %s as it is", s.args[0])
+			s.screen.Notef("left job %s as it is", s.Args[0])
 		}
 		return err
 	case sig := <-signals.Heard:
@@ -205,8 +209,8 @@ func (s *attachSession) readOutput(ctx context.Context) error {
 
 // connError is the error of a connection that broke. A job in the background goes on.
 func (s *attachSession) connError(err error) error {
-	left := brokenOff(err)
-	left.Hint = "troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach " + s.args[0] + " comes back to it"
+	left := connect.BrokenOff(err)
+	left.Hint = "troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach " + s.Args[0] + " comes back to it"
 	return left
 }
 
@@ -214,7 +218,7 @@ func (s *attachSession) show(b []byte, last bool) error {
 	if s.raw {
 		b = s.filter(b)
 	}
-	return writeClean(&s.screen.Out, s.cleaner, b, last)
+	return logs.WriteClean(&s.screen.Out, s.cleaner, b, last)
 }
 
 // handleMessage says what else is heard.
@@ -278,12 +282,12 @@ func (s *attachSession) ended(said wire.AttachEvent) error {
 	if said.Job == nil {
 		return nil
 	}
-	end, err := s.Await(s.ctx, messages.WaitJobs{Jobs: []messages.JobID{uid(said.Job.Job)}})
+	end, err := s.Await(s.Ctx, messages.WaitJobs{Jobs: []messages.JobID{connect.UID(said.Job.Job)}})
 	if err != nil || len(end.Jobs) == 0 {
 		return err
 	}
 	if end.Jobs[0].Outcome != messages.Exited {
 		s.screen.Unpaint(true)
 	}
-	return exitAs(s.daemonCommand, end.Jobs[0])
+	return connect.ExitAs(s.Command, end.Jobs[0])
 }

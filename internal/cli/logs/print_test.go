@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"testing"
@@ -13,8 +13,8 @@ import (
 func TestLogsTellsTheFirstFault(t *testing.T) {
 	t.Parallel()
 	for range 100 {
-		f := &logFlags{}
-		err := f.check(func(flag string) bool { return flag == "lines" || flag == "limit" || flag == "head" }, false)
+		f := &Flags{}
+		err := f.Check(func(flag string) bool { return flag == "lines" || flag == "limit" || flag == "head" }, false)
 		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "lines"})
 	}
 }
@@ -23,7 +23,7 @@ func TestLogsTellsTheFirstFault(t *testing.T) {
 func TestAMomentHasAUnit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0", "10", "1.5", "1700000000"} {
-		f := logFlags{sinceText: text}
+		f := Flags{SinceText: text}
 		require.ErrorContains(t, f.moment(time.Now()), "write "+text+"s for so many seconds ago")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"context"
@@ -16,31 +16,31 @@ import (
 	"troupe/messages"
 )
 
-// lockPatience is how long the lock may be held by nobody who lives: a child that a
+// LockPatience is how long the lock may be held by nobody who lives: a child that a
 // daemon was forking when it was killed has it until its exec.
-const lockPatience = time.Second
+const LockPatience = time.Second
 
-// heldByAnother says which daemon holds a state directory whose socket nobody answers at: it was
+// HeldByAnother says which daemon holds a state directory whose socket nobody answers at: it was
 // removed, or is another. One that begins or ends is given the time in which that is over.
-func heldByAnother(ctx context.Context, state string) error {
+func HeldByAnother(ctx context.Context, state string) error {
 	path := filepath.Join(state, config.LockName)
 	if state == "" || !config.Exists(path) {
 		return nil
 	}
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	ctx, cancel := context.WithTimeout(ctx, LockPatience)
 	defer cancel()
-	ok, err := lock.TryRLockContext(ctx, lockPatience/20)
+	ok, err := lock.TryRLockContext(ctx, LockPatience/20)
 	if !ok && errors.Is(err, context.DeadlineExceeded) {
-		return heldBy(state, path)
+		return HeldBy(state, path)
 	}
 	_ = lock.Close()
 	return nil
 }
 
-// heldBy is the error of a state directory that another daemon holds. Its process is named:
+// HeldBy is the error of a state directory that another daemon holds. Its process is named:
 // one whose socket was removed hears of no other way to end it.
-func heldBy(state, lock string) error {
+func HeldBy(state, lock string) error {
 	err := &messages.Error{
 		Code: messages.Conflict, Reason: "state", Message: "another daemon holds the state directory " + state,
 		Hint: "use it, end it with troupe shutdown, or name another directory with --state",

@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"errors"
@@ -25,14 +25,14 @@ func TestAVerbSaysThatTheDaemonLeft(t *testing.T) {
 		fmt.Errorf("the daemon's reply cannot be read: %w", io.ErrUnexpectedEOF),
 		&net.OpError{Op: "read", Net: "unix", Err: unix.ECONNRESET},
 	} {
-		err := connected(broken)
-		require.ErrorIs(t, err, daemonLeft)
+		err := Connected(broken)
+		require.ErrorIs(t, err, DaemonLeft)
 		require.Equal(t, "the daemon has left (troupe serve starts it again; troupe ps -a then says what became of the job)", out.Coded(err).Error())
 	}
 
-	require.Equal(t, "the daemon has left: it is no stream", brokenOff(errors.New("it is no stream")).Message)
+	require.Equal(t, "the daemon has left: it is no stream", BrokenOff(errors.New("it is no stream")).Message)
 
 	for _, other := range []error{nil, cli.ExitStatus(3), errors.New("full"), &out.OutputError{Err: unix.EPIPE}, messages.Invalid("job", "none"), &url.Error{Op: "Get", Err: messages.Invalid("job", "none")}} {
-		require.Equal(t, other, connected(other))
+		require.Equal(t, other, Connected(other))
 	}
 }

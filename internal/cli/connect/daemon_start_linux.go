@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"errors"
@@ -10,13 +10,13 @@ import (
 // may wait for its end.
 func setCloseOnExec() error { return unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }
 
-// undumpable keeps our memory, which holds what clients sent, from core files and
+// DisableDumps keeps our memory, which holds what clients sent, from core files and
 // from other programs of the user. Programs that we start are not concerned.
-func undumpable() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+func DisableDumps() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// waitForExit is called while a daemon lives, and returns what waits for the end of its
+// WaitForExit is called while a daemon lives, and returns what waits for the end of its
 // process, a while at most.
-func waitForExit(pid int) func() {
+func WaitForExit(pid int) func() {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return func() {}

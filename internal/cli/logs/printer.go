@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"troupe/client"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
 	"troupe/internal/gateway/http/wire"
@@ -18,33 +19,33 @@ import (
 	"troupe/spill/view"
 )
 
-// logPrinter shows one stream of a job.
-type logPrinter struct {
-	*daemonCommand
+// Printer shows one stream of a job.
+type Printer struct {
+	*connect.Command
 	job     messages.JobID
 	stream  messages.Stream
-	flags   *logFlags
-	to      *terminal.Stream
-	cleaner *view.Cleaner // nil: every byte as it is
+	flags   *Flags
+	To      *terminal.Stream
+	Cleaner *view.Cleaner // nil: every byte as it is
 }
 
 // print shows what the flags ask for: the bytes of it come from the log itself.
-func (r *logPrinter) print() error {
+func (r *Printer) print() error {
 	f := r.flags
-	if f.first > 0 || f.limit > 0 {
-		return r.pages(max(f.offset, 1), max(f.first, f.limit))
+	if f.First > 0 || f.Limit > 0 {
+		return r.pages(max(f.Offset, 1), max(f.First, f.Limit))
 	}
 	from, err := r.startOffset()
 	if err != nil {
 		return err
 	}
-	return r.copy(client.Range{Stream: r.stream, Follow: f.follow, Offset: from, Since: f.since})
+	return r.copy(client.Range{Stream: r.stream, Follow: f.Follow, Offset: from, Since: f.since})
 }
 
 // startOffset is the byte that the flags begin with.
-func (r *logPrinter) startOffset() (int64, error) {
+func (r *Printer) startOffset() (int64, error) {
 	f := r.flags
-	if f.lines == 0 && f.offset == 0 && !f.news {
+	if f.Lines == 0 && f.Offset == 0 && !f.news {
 		return 0, nil
 	}
 	look := f.look(r.stream)
@@ -52,15 +53,15 @@ func (r *logPrinter) startOffset() (int64, error) {
 		look.Tail = 1
 	}
 	look.Raw = true // the lines of the log, not those that a terminal would make of it
-	page, err := r.Text(r.ctx, r.job, look)
+	page, err := r.Text(r.Ctx, r.job, look)
 	switch {
 	case err != nil:
 		return 0, err
 	case f.news:
 		return page.To, nil
-	case f.lines > 0 && page.From > 0 && linesOf(page) < max(f.lines, 2): // a line alone may be the end of one
+	case f.Lines > 0 && page.From > 0 && linesOf(page) < max(f.Lines, 2): // a line alone may be the end of one
 		return r.offsetBefore(page)
-	case f.offset > 0 && page.To == page.From:
+	case f.Offset > 0 && page.To == page.From:
 		return page.Bytes, nil // behind its end: what comes
 	}
 	return page.From, nil
@@ -78,22 +79,22 @@ func linesOf(page wire.Page) int64 {
 
 // offsetBefore is the byte that the last lines begin with, where the page of the end may not
 // have all of them. If it cannot be found, because of a gap, that is told.
-func (r *logPrinter) offsetBefore(end wire.Page) (int64, error) {
-	first := max(1, end.Counted()-r.flags.lines+1)
-	page, err := r.Text(r.ctx, r.job, client.TextView{Stream: r.stream, Line: first, Limit: 1, Raw: true})
+func (r *Printer) offsetBefore(end wire.Page) (int64, error) {
+	first := max(1, end.Counted()-r.flags.Lines+1)
+	page, err := r.Text(r.Ctx, r.job, client.TextView{Stream: r.stream, Line: first, Limit: 1, Raw: true})
 	if err != nil || page.Line == first {
 		return page.From, err
 	}
 	if len(page.Gaps) > 0 && page.Gaps[0].To <= end.From { // what is behind it has no numbers
-		return r.back(page.Gaps[0], end.From, r.flags.lines-linesOf(end)+1)
+		return r.back(page.Gaps[0], end.From, r.flags.Lines-linesOf(end)+1)
 	}
-	r.printError(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
+	r.PrintError(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
 	return end.From, nil
 }
 
 // back is the byte behind the last but so many ends of lines that are before a byte, or
 // the gap if not as many follow it.
-func (r *logPrinter) back(gap messages.OutputGap, to, ends int64) (int64, error) {
+func (r *Printer) back(gap messages.OutputGap, to, ends int64) (int64, error) {
 	for to > gap.To {
 		from := max(gap.To, to-partSize)
 		p, err := r.part(from, to-from)
@@ -111,8 +112,8 @@ func (r *logPrinter) back(gap messages.OutputGap, to, ends int64) (int64, error)
 }
 
 // pages shows some lines, however many bytes they have.
-func (r *logPrinter) pages(line, lines int64) error {
-	page, err := r.Text(r.ctx, r.job, client.TextView{Stream: r.stream, Line: line, Limit: 1, Raw: true})
+func (r *Printer) pages(line, lines int64) error {
+	page, err := r.Text(r.Ctx, r.job, client.TextView{Stream: r.stream, Line: line, Limit: 1, Raw: true})
 	if err != nil || page.Line != line && len(page.Gaps) == 0 { // it is not there
 		return err
 	}
@@ -125,7 +126,7 @@ func (r *logPrinter) pages(line, lines int64) error {
 
 // offsetAfter is the byte behind some lines that begin at another, or the end of what is
 // there.
-func (r *logPrinter) offsetAfter(at, lines int64) (int64, error) {
+func (r *Printer) offsetAfter(at, lines int64) (int64, error) {
 	for {
 		p, err := r.part(at, partSize)
 		if err != nil {
@@ -165,8 +166,8 @@ type logChunk struct {
 const partSize = 1 << 20
 
 // part reads what is there from a byte on, at most so much of it.
-func (r *logPrinter) part(at, limit int64) (p logChunk, err error) {
-	out, err := r.Output(r.ctx, r.job, client.Range{Stream: r.stream, Offset: at, Limit: limit})
+func (r *Printer) part(at, limit int64) (p logChunk, err error) {
+	out, err := r.Output(r.Ctx, r.job, client.Range{Stream: r.stream, Offset: at, Limit: limit})
 	if err != nil {
 		return p, err
 	}
@@ -181,7 +182,7 @@ func (r *logPrinter) part(at, limit int64) (p logChunk, err error) {
 	return p, err
 }
 
-// offset is where a byte of the output is that would be at an offset if the part had no
+// Offset is where a byte of the output is that would be at an offset if the part had no
 // gaps.
 func (p logChunk) offset(at int64) int64 {
 	for _, g := range p.gaps {
@@ -192,20 +193,20 @@ func (p logChunk) offset(at int64) int64 {
 	return at
 }
 
-// copy shows a range of the stream.
-func (r *logPrinter) copy(what client.Range) error {
-	ctx, cancel := context.WithCancel(r.ctx)
+// Copy shows a range of the stream.
+func (r *Printer) copy(what client.Range) error {
+	ctx, cancel := context.WithCancel(r.Ctx)
 	defer cancel()
 	out, err := r.Output(ctx, r.job, what)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	return r.copyAll(out)
+	return r.CopyAll(out)
 }
 
-// copyAll shows an output to its end.
-func (r *logPrinter) copyAll(from *client.Output) error {
+// CopyAll shows an output to its end.
+func (r *Printer) CopyAll(from *client.Output) error {
 	buf := make([]byte, out.CopyBuffer)
 	for {
 		n, err := from.Read(buf)
@@ -221,12 +222,12 @@ func (r *logPrinter) copyAll(from *client.Output) error {
 	}
 }
 
-func (r *logPrinter) write(b []byte, last bool) error {
-	return writeClean(r.to, r.cleaner, b, last)
+func (r *Printer) write(b []byte, last bool) error {
+	return WriteClean(r.To, r.Cleaner, b, last)
 }
 
-// writeClean shows some of an output, by way of a cleaner if it is not nil.
-func writeClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error {
+// WriteClean shows some of an output, by way of a cleaner if it is not nil.
+func WriteClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error {
 	if cleaner != nil {
 		b = cleaner.Append(nil, b)
 		if last {
@@ -240,23 +241,23 @@ func writeClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error 
 	return err
 }
 
-func (r *logPrinter) tellGaps(out *client.Output) error {
+func (r *Printer) tellGaps(out *client.Output) error {
 	gaps, err := out.Gaps()
 	r.printGap(gaps)
 	return err
 }
 
 // printGap says how much of an output was not kept.
-func (r *logPrinter) printGap(gaps []messages.OutputGap) {
+func (r *Printer) printGap(gaps []messages.OutputGap) {
 	lost := int64(0)
 	for _, g := range gaps {
 		lost += g.To - g.From
 	}
 	if lost > 0 {
 		why := ""
-		if job, err := r.Job(r.ctx, r.job); err == nil {
+		if job, err := r.Job(r.Ctx, r.job); err == nil {
 			why = out.WhyLost(job)
 		}
-		r.printError(fmt.Errorf("%s of the output were not kept%s", humanize.IBytes(uint64(lost)), why))
+		r.PrintError(fmt.Errorf("%s of the output were not kept%s", humanize.IBytes(uint64(lost)), why))
 	}
 }

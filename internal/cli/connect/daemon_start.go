@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 // endPatience is how long a daemon may take to end behind its last reply: what
 // clients may take to read theirs, twice.
-const endPatience = 2 * replyPatience
+const endPatience = 2 * ReplyPatience
 
 // startPatience is how long a daemon may take to become ready, and others to start
 // it for us: its start takes a tenth of a second, with thousands of jobs one or two.
@@ -41,7 +41,7 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 		return nil, err
 	}
 	defer done()
-	c, err := connect(ctx, at.Socket)
+	c, err := Dial(ctx, at.Socket)
 	switch {
 	case err == nil:
 		return c, nil
@@ -60,21 +60,21 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 		return nil, err
 	}
 	s.Notef("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
-	return connect(context.Background(), at.Socket)
+	return Dial(context.Background(), at.Socket)
 }
 
-// wayPatience is how long a daemon may take from its lock to its socket: that is
+// WayPatience is how long a daemon may take from its lock to its socket: that is
 // next to nothing.
-const wayPatience = 3 * time.Second
+const WayPatience = 3 * time.Second
 
 var stateHeld = &messages.Error{Code: messages.Conflict, Reason: "state"}
 
 // findStarting finds a daemon that has the state directory, and is to listen yet: by
 // hand, or by somebody who waits for it no longer, it was started before ours.
 func findStarting(ctx context.Context, at *config.Settings) (*client.Client, error) {
-	late := time.Now().Add(wayPatience)
+	late := time.Now().Add(WayPatience)
 	away := func(err error) bool { return errors.Is(err, client.ErrNoDaemon) && time.Now().Before(late) }
-	return retryBusy(ctx, away, func() (*client.Client, error) { return connect(ctx, at.Socket) })
+	return RetryBusy(ctx, away, func() (*client.Client, error) { return Dial(ctx, at.Socket) })
 }
 
 // turn waits for our turn to start the daemon. done ends it.
@@ -136,7 +136,7 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 		_ = ready.SetReadDeadline(until)
 	}
 	pid := cmd.Process.Pid
-	err = heard(ready, logFile)
+	err = Heard(ready, logFile)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return 0, notReady(fmt.Sprintf("the daemon, process %d, has not been ready", pid), at)
 	}
@@ -165,5 +165,5 @@ func daemonEnv(m *cli.Main) []string {
 	return env
 }
 
-// replyPatience is how long clients may take to read their last replies.
-const replyPatience = 5 * time.Second
+// ReplyPatience is how long clients may take to read their last replies.
+const ReplyPatience = 5 * time.Second

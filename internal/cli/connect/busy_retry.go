@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"context"
@@ -22,14 +22,14 @@ const (
 
 var crowded = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections"}
 
-// isBusy is the refusal of a daemon that has no connection left.
-func isBusy(err error) bool { return errors.Is(err, crowded) }
+// IsBusy is the refusal of a daemon that has no connection left.
+func IsBusy(err error) bool { return errors.Is(err, crowded) }
 
-// wasRejected is that, or a connection that was closed at once, as those are
+// WasRejected is that, or a connection that was closed at once, as those are
 // that cannot even be told. What changes nothing may be asked again after it; a
 // daemon that has died is then found to be none.
-func wasRejected(err error) bool {
-	return wasClosed(err) || isBusy(err)
+func WasRejected(err error) bool {
+	return wasClosed(err) || IsBusy(err)
 }
 
 // wasClosed says that the other end of a connection has closed it, or died.
@@ -42,8 +42,8 @@ func wasClosed(err error) bool {
 	return false
 }
 
-// retryBusy asks until there is a connection for it, or ctx ends.
-func retryBusy[T any](ctx context.Context, away func(error) bool, ask func() (T, error)) (T, error) {
+// RetryBusy asks until there is a connection for it, or ctx ends.
+func RetryBusy[T any](ctx context.Context, away func(error) bool, ask func() (T, error)) (T, error) {
 	for wait := crowdFirst; ; wait = min(2*wait, crowdMost) {
 		answer, err := ask()
 		if err == nil || !away(err) {
@@ -61,9 +61,9 @@ func retryBusy[T any](ctx context.Context, away func(error) bool, ask func() (T,
 // begins may have the jobs of before to find, one that was stopped never answers.
 const answerPatience = 30 * time.Second
 
-// connect is a client of the daemon at a socket.
-func connect(ctx context.Context, socket string) (*client.Client, error) {
-	return retryBusy(ctx, wasRejected, func() (*client.Client, error) {
+// Dial is a client of the daemon at a socket.
+func Dial(ctx context.Context, socket string) (*client.Client, error) {
+	return RetryBusy(ctx, WasRejected, func() (*client.Client, error) {
 		asked, cancel := context.WithTimeout(ctx, answerPatience)
 		defer cancel()
 		c, err := client.Dial(asked, socket)

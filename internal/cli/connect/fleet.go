@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// fleetOptions is what the keepers of this state directory are found and started by.
-func fleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error) {
+// FleetOptions is what the keepers of this state directory are found and started by.
+func FleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return keeper.FleetOptions{}, fmt.Errorf("the keeper's program cannot be found: %w", err)
@@ -31,9 +31,9 @@ func noDaemonHint(m *cli.Main, e *messages.Error, at *config.Settings) error {
 
 // What a daemon keeps of finished jobs, where its settings do not say.
 const (
-	journalJobs = 10_000
-	journalAge  = 7 * 24 * time.Hour
-	journalLogs = 10 << 30
+	JournalJobs = 10_000
+	JournalAge  = 7 * 24 * time.Hour
+	JournalLogs = 10 << 30
 
-	journalSpare = time.Hour // more than the node takes to forget
+	JournalSpare = time.Hour // more than the node takes to forget
 )

@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ func completed(m *cli.Main, ask func(context.Context, *client.Client) []string) 
 	return ask(ctx, c), cobra.ShellCompDirectiveNoFileComp
 }
 
-// scopePaths completes the owners of jobs.
-func scopePaths(m *cli.Main) cobra.CompletionFunc {
+// ScopePaths completes the owners of jobs.
+func ScopePaths(m *cli.Main) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return completed(m, func(ctx context.Context, c *client.Client) (paths []string) {
 			list, _ := c.Scopes(ctx, "")
@@ -40,8 +40,8 @@ func scopePaths(m *cli.Main) cobra.CompletionFunc {
 	}
 }
 
-// sessionNames completes the names of sessions of a scope: those of which is true.
-func sessionNames(m *cli.Main, scope *string, of func(messages.SessionInfo) bool) cobra.CompletionFunc {
+// SessionNames completes the names of sessions of a scope: those of which is true.
+func SessionNames(m *cli.Main, scope *string, of func(messages.SessionInfo) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -71,9 +71,9 @@ func place(s messages.SessionInfo) string {
 // completing is how long a shell waits for the ids of jobs: nobody notices it.
 const completing = 150 * time.Millisecond
 
-// jobIDs completes the jobs that live, and finished ones where a verb is for those: by
+// JobIDs completes the jobs that live, and finished ones where a verb is for those: by
 // their ids or, once something is typed, by whatever of theirs begins so.
-func jobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
+func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"context"
@@ -24,15 +24,15 @@ import (
 // pidFlag names a detached job by its pid file.
 const pidFlag = "pid-file"
 
-// byPidFile lets a verb take a detached job by its pid file, with a daemon or without.
-func byPidFile(cmd *cobra.Command) {
+// ByPIDFile lets a verb take a detached job by its pid file, with a daemon or without.
+func ByPIDFile(cmd *cobra.Command) {
 	cmd.Flags().String(pidFlag, "", "the detached job of the pid file `FILE`; no daemon is needed")
 	args := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
 		if !cmd.Flags().Changed(pidFlag) {
 			return args(cmd, given)
 		}
-		if pidFileOf(cmd) == "" {
+		if PIDFileOf(cmd) == "" {
 			return messages.Invalid(pidFlag, "--pid-file is empty; leave it out or name a file")
 		}
 		if len(given) > 0 {
@@ -44,7 +44,8 @@ func byPidFile(cmd *cobra.Command) {
 	}
 }
 
-func pidFileOf(cmd *cobra.Command) string {
+// PIDFileOf returns the value of the flag --pid-file; "": it was not given.
+func PIDFileOf(cmd *cobra.Command) string {
 	flag := cmd.Flags().Lookup(pidFlag)
 	if flag == nil {
 		return ""
@@ -54,8 +55,8 @@ func pidFileOf(cmd *cobra.Command) string {
 
 // askDetached does a verb with the job of a pid file: by the daemon, if that has it,
 // else by its own keeper.
-func askDetached(m *cli.Main, a *daemonCommand, file string, check, do func(*daemonCommand) error) error {
-	cmd := a.cmd
+func askDetached(m *cli.Main, a *Command, file string, check, do func(*Command) error) error {
+	cmd := a.Cmd
 	alone := withoutDaemon(cmd)
 	p, err := keeper.ReadPIDFile(file)
 	if err != nil {
@@ -64,17 +65,17 @@ func askDetached(m *cli.Main, a *daemonCommand, file string, check, do func(*dae
 	if err := genuine(file, p); err != nil {
 		return err
 	}
-	a.args = []string{string(p.Job)}
+	a.Args = []string{string(p.Job)}
 	if err := check(a); err != nil {
 		return err
 	}
 	ask := func(ctx context.Context, c *client.Client) error {
-		return do(&daemonCommand{main: m, cmd: cmd, ctx: ctx, Client: c, args: a.args, json: a.json})
+		return do(&Command{Main: m, Cmd: cmd, Ctx: ctx, Client: c, Args: a.Args, JSON: a.JSON})
 	}
 	for {
 		if c := daemonWithJob(cmd.Context(), m, p); c != nil {
 			defer c.Close()
-			return connected(ask(cmd.Context(), c))
+			return Connected(ask(cmd.Context(), c))
 		}
 		if alone != nil {
 			if err := alone(cmd.Context(), p); err != nil {
@@ -95,7 +96,7 @@ func daemonWithJob(ctx context.Context, m *cli.Main, p keeper.PIDFile) *client.C
 	if err != nil {
 		return nil
 	}
-	c, err := connect(ctx, at.Socket)
+	c, err := Dial(ctx, at.Socket)
 	if err != nil {
 		return nil
 	}
@@ -141,7 +142,7 @@ const guestPatience = 30 * time.Second
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
 func asGuest(ctx context.Context, m *cli.Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
-	o, err := fleetOptions(m, &config.Settings{})
+	o, err := FleetOptions(m, &config.Settings{})
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 	if err != nil {
 		return err
 	}
-	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: outputLogs{keeper: fleet}})
+	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: OutputLogs{Keeper: fleet}})
 	if err != nil {
 		fleet.Close(true)
 		return err

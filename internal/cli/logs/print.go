@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/client"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
@@ -14,21 +15,22 @@ import (
 	"troupe/spill/view"
 )
 
-// logFlags are the flags of logs as they were typed.
-type logFlags struct {
-	follow, raw                 bool
+// Flags are the flags of logs as they were typed.
+type Flags struct {
+	Follow, Raw                 bool
 	news                        bool // nothing of what is there
-	lines, offset, limit, first int64
-	stream, sinceText           string
+	Lines, Offset, Limit, First int64
+	Stream, SinceText           string
 	since                       time.Time
 }
 
-func (f *logFlags) check(given func(string) bool, asJSON bool) error {
-	f.news = f.follow && given("lines") && f.lines == 0
+// Check refuses flags that contradict each other or show nothing.
+func (f *Flags) Check(given func(string) bool, asJSON bool) error {
+	f.news = f.Follow && given("lines") && f.Lines == 0
 	for _, of := range []struct {
 		name  string
 		lines int64
-	}{{"lines", f.lines}, {"offset", f.offset}, {"limit", f.limit}, {"head", f.first}} {
+	}{{"lines", f.Lines}, {"offset", f.Offset}, {"limit", f.Limit}, {"head", f.First}} {
 		if given(of.name) && of.lines < 1 && !(f.news && of.name == "lines") {
 			return messages.Invalid(of.name, fmt.Sprintf("--%s %d shows nothing; give a number of lines, from 1", of.name, of.lines))
 		}
@@ -40,13 +42,13 @@ func (f *logFlags) check(given func(string) bool, asJSON bool) error {
 		}
 	}
 	switch {
-	case given("stream") && f.stream != "merged" && f.stream != "stdout" && f.stream != "stderr":
-		return messages.Invalid("stream", "--stream "+out.Quoted(f.stream)+" is none; use merged, stdout or stderr")
+	case given("stream") && f.Stream != "merged" && f.Stream != "stdout" && f.Stream != "stderr":
+		return messages.Invalid("stream", "--stream "+out.Quoted(f.Stream)+" is none; use merged, stdout or stderr")
 	case views > 1:
 		return messages.Invalid("view", "-n, --head, --since, and --offset with --limit are different views; give one of them")
-	case f.follow && (given("head") || given("limit")):
+	case f.Follow && (given("head") || given("limit")):
 		return messages.Invalid("follow", "-f goes on to the end, which --head and --limit leave out; give one of them")
-	case f.follow && asJSON:
+	case f.Follow && asJSON:
 		return messages.Invalid("follow", "--json prints one object, which has no end with -f; give one of them")
 	case given("since") && asJSON:
 		return messages.Invalid("since", "--json prints a page of lines, and --since names none; give one of them")
@@ -58,30 +60,31 @@ func (f *logFlags) check(given func(string) bool, asJSON bool) error {
 
 // moment takes --since as docker has it: how long ago, or when; without a zone that is the
 // time here, as other verbs show it.
-func (f *logFlags) moment(now time.Time) error {
-	if flags.Seconds.MatchString(f.sinceText) && f.sinceText[0] != '-' { // docker takes it for a moment
-		e := messages.Invalid("since", "--since "+out.Quoted(f.sinceText)+" may be seconds, or a moment")
-		e.Hint = fmt.Sprintf("write %ss for so many seconds ago; or when, like 2026-01-02T15:04:05Z", f.sinceText)
+func (f *Flags) moment(now time.Time) error {
+	if flags.Seconds.MatchString(f.SinceText) && f.SinceText[0] != '-' { // docker takes it for a moment
+		e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" may be seconds, or a moment")
+		e.Hint = fmt.Sprintf("write %ss for so many seconds ago; or when, like 2026-01-02T15:04:05Z", f.SinceText)
 		return e
 	}
-	if d, err := time.ParseDuration(f.sinceText); err == nil && d >= 0 && d <= messages.MaxDuration {
+	if d, err := time.ParseDuration(f.SinceText); err == nil && d >= 0 && d <= messages.MaxDuration {
 		f.since = now.Add(-d)
 		return nil
 	}
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
-		at, err := time.ParseInLocation(form, f.sinceText, time.Local)
+		at, err := time.ParseInLocation(form, f.SinceText, time.Local)
 		if err == nil {
 			f.since = at
 			return nil
 		}
 	}
-	e := messages.Invalid("since", "--since "+out.Quoted(f.sinceText)+" is no time")
+	e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" is no time")
 	e.Hint = "write how long ago, like 90s or 10m, or when, like 2026-01-02T15:04:05Z or '2026-01-02 15:04:05'"
 	return e
 }
 
-func printLogs(a *daemonCommand, f *logFlags) error {
-	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
+// Print prints what the flags choose of the output of the job of the arguments.
+func Print(a *connect.Command, f *Flags) error {
+	job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
 	if err != nil {
 		return err
 	}
@@ -89,39 +92,39 @@ func printLogs(a *daemonCommand, f *logFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.json && len(streams) > 1 {
+	if a.JSON && len(streams) > 1 {
 		e := messages.Invalid("stream", fmt.Sprintf("--json prints a page of one stream, and job %s has %s", job.ID, streamNames(streams)))
 		e.Hint = "name one: --stream stdout or --stream stderr"
 		return e
 	}
-	if a.json {
-		page, err := a.Text(a.ctx, uid(job), f.look(streams[0]))
+	if a.JSON {
+		page, err := a.Text(a.Ctx, connect.UID(job), f.look(streams[0]))
 		if err != nil {
 			return err
 		}
-		return a.object(page)
+		return a.Object(page)
 	}
-	s := terminal.NewPrinter(a.main)
-	var reels []*logPrinter
+	s := terminal.NewPrinter(a.Main)
+	var reels []*Printer
 	for _, stream := range streams {
-		r := &logPrinter{daemonCommand: a, job: uid(job), stream: stream, flags: f, to: &s.Out}
+		r := &Printer{Command: a, job: connect.UID(job), stream: stream, flags: f, To: &s.Out}
 		if stream == messages.Stderr && len(streams) > 1 {
-			r.to = &s.Err
+			r.To = &s.Err
 		}
-		if r.to.Terminal && !f.raw {
-			r.cleaner = &view.Cleaner{Colours: true}
+		if r.To.Terminal && !f.Raw {
+			r.Cleaner = &view.Cleaner{Colours: true}
 		}
 		reels = append(reels, r)
 	}
-	if len(reels) == 2 && f.first == 0 && f.limit == 0 {
+	if len(reels) == 2 && f.First == 0 && f.Limit == 0 {
 		err = showBoth(reels[0], reels[1])
 	} else {
 		for _, r := range reels {
 			err = errors.Join(err, r.print())
 		}
 	}
-	if f.follow && (err == nil || errors.Is(err, daemonLeft)) {
-		return followedEnd(a, uid(job), err)
+	if f.Follow && (err == nil || errors.Is(err, connect.DaemonLeft)) {
+		return followedEnd(a, connect.UID(job), err)
 	}
 	return err
 }
@@ -132,17 +135,17 @@ const lostPatience = time.Second
 
 // followedEnd is how following a job ends, whose output has ended or broken off: of one
 // that is lost nobody knows what else it has printed, and it ends so.
-func followedEnd(a *daemonCommand, id messages.JobID, err error) error {
-	end, problem := a.Await(a.ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
+func followedEnd(a *connect.Command, id messages.JobID, err error) error {
+	end, problem := a.Await(a.Ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
 	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].Outcome != messages.Lost {
 		return err
 	}
-	return exitAs(a, end.Jobs[0])
+	return connect.ExitAs(a, end.Jobs[0])
 }
 
 // showBoth shows two streams in the order in which they came.
-func showBoth(stdout, stderr *logPrinter) error {
-	what := client.RangeBoth{Since: stdout.flags.since, Follow: stdout.flags.follow}
+func showBoth(stdout, stderr *Printer) error {
+	what := client.RangeBoth{Since: stdout.flags.since, Follow: stdout.flags.Follow}
 	var problem error
 	if what.Stdout, problem = stdout.startOffset(); problem != nil {
 		return problem
@@ -150,8 +153,8 @@ func showBoth(stdout, stderr *logPrinter) error {
 	if what.Stderr, problem = stderr.startOffset(); problem != nil {
 		return problem
 	}
-	of := map[messages.Stream]*logPrinter{stdout.stream: stdout, stderr.stream: stderr}
-	gaps, problem := stdout.OutputBoth(stdout.ctx, stdout.job, what, func(stream messages.Stream, b []byte) error {
+	of := map[messages.Stream]*Printer{stdout.stream: stdout, stderr.stream: stderr}
+	gaps, problem := stdout.OutputBoth(stdout.Ctx, stdout.job, what, func(stream messages.Stream, b []byte) error {
 		r := of[stream]
 		if r == nil {
 			return fmt.Errorf("the daemon sent a stream %d, which is none", stream)
@@ -180,22 +183,22 @@ func leftEarly(err error) error {
 	if errors.As(err, &coded) || errors.As(err, &ours) {
 		return err
 	}
-	left := brokenOff(err)
+	left := connect.BrokenOff(err)
 	left.Message += ", in the middle of the output"
 	return left
 }
 
 // streams are those that are shown.
-func (f *logFlags) streams(job messages.Job) ([]messages.Stream, error) {
+func (f *Flags) streams(job messages.Job) ([]messages.Stream, error) {
 	var all []messages.Stream
 	for _, out := range job.Output {
-		if out.Stream.String() == f.stream {
+		if out.Stream.String() == f.Stream {
 			return []messages.Stream{out.Stream}, nil
 		}
 		all = append(all, out.Stream)
 	}
-	if f.stream != "" || len(all) == 0 {
-		return nil, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %q; it has %s", job.ID, f.stream, streamNames(all)))
+	if f.Stream != "" || len(all) == 0 {
+		return nil, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %q; it has %s", job.ID, f.Stream, streamNames(all)))
 	}
 	return all, nil
 }
@@ -212,8 +215,8 @@ func streamNames(streams []messages.Stream) string {
 }
 
 // look is the view that the flags ask for.
-func (f *logFlags) look(stream messages.Stream) client.TextView {
-	l := client.TextView{Stream: stream, Line: f.offset, Limit: f.limit, Head: f.first, Tail: f.lines, Bytes: messages.MaxViewBytes, Raw: f.raw}
+func (f *Flags) look(stream messages.Stream) client.TextView {
+	l := client.TextView{Stream: stream, Line: f.Offset, Limit: f.Limit, Head: f.First, Tail: f.Lines, Bytes: messages.MaxViewBytes, Raw: f.Raw}
 	if l.Line > 0 && l.Limit == 0 {
 		l.Limit = 1 // to find its first byte
 	}

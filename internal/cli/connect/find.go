@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 	"troupe/messages"
 )
 
-// findDaemon connects to the daemon, starts it if it is needed, and is nil where there
+// FindDaemon connects to the daemon, starts it if it is needed, and is nil where there
 // is none and none is needed.
-func findDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, error) {
+func FindDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, error) {
 	at, err := config.Read(m)
 	if err != nil {
 		return nil, err
 	}
-	c, err := connect(context.Background(), at.Socket)
+	c, err := Dial(context.Background(), at.Socket)
 	switch {
 	case err == nil:
 		return c, nil

@@ -1,10 +1,11 @@
-package main
+package attach
 
 import (
 	"fmt"
 	"strings"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
@@ -18,25 +19,25 @@ import (
 // our terminal back.
 func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
-	if job.Terminal == (messages.Terminal{}) || !s.screen.Out.Terminal || !terminal.InForeground(s.main) {
+	if job.Terminal == (messages.Terminal{}) || !s.screen.Out.Terminal || !terminal.InForeground(s.Main) {
 		return from, leave
 	}
-	now, err := s.Screen(s.ctx, uid(job))
+	now, err := s.Screen(s.Ctx, connect.UID(job))
 	if err != nil {
 		return from, leave // it is shown as text
 	}
-	if ours := cli.TerminalSize(s.main); ours.Rows < now.Rows || ours.Cols < now.Cols {
+	if ours := cli.TerminalSize(s.Main); ours.Rows < now.Rows || ours.Cols < now.Cols {
 		s.screen.Notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
 	}
 	s.raw = true
-	s.screen.Follows(s.main)
-	restore := terminal.PassiveScreen(s.main, s.screen)
+	s.screen.Follows(s.Main)
+	restore := terminal.PassiveScreen(s.Main, s.screen)
 	leave = func() {
 		s.screen.Unpaint(true) // once
 		restore()
 	}
 	if !now.Alternate {
-		line := cursorLine(now, cli.TerminalSize(s.main).Cols)
+		line := cursorLine(now, cli.TerminalSize(s.Main).Cols)
 		if line != "" {
 			from = now.At
 		}

@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"encoding/json"
@@ -12,9 +12,9 @@ import (
 	"troupe/messages"
 )
 
-// readyPipe tells whoever started the daemon, once, that it takes requests or
+// ReadyPipe tells whoever started the daemon, once, that it takes requests or
 // why it does not: an object on a pipe of theirs.
-type readyPipe struct{ pipe *os.File }
+type ReadyPipe struct{ pipe *os.File }
 
 // readyObject is what is told.
 type readyObject struct {
@@ -22,16 +22,17 @@ type readyObject struct {
 	Error *messages.Error `json:"error"` // null: it is ready
 }
 
-// newReadiness takes over a descriptor; 0 is nobody's.
-func newReadiness(fd int) *readyPipe {
+// NewReadiness takes over a descriptor; 0 is nobody's.
+func NewReadiness(fd int) *ReadyPipe {
 	if fd < 3 {
-		return &readyPipe{}
+		return &ReadyPipe{}
 	}
 	syscall.CloseOnExec(fd)
-	return &readyPipe{pipe: os.NewFile(uintptr(fd), "ready")}
+	return &ReadyPipe{pipe: os.NewFile(uintptr(fd), "ready")}
 }
 
-func (r *readyPipe) tell(err error) {
+// Tell reports that the daemon is ready, or why it is not.
+func (r *ReadyPipe) Tell(err error) {
 	if r.pipe == nil {
 		return
 	}
@@ -46,7 +47,7 @@ func (r *readyPipe) tell(err error) {
 
 // Heard reads what a daemon tells of itself. One that ends before has told its
 // log why.
-func heard(from io.Reader, log string) error {
+func Heard(from io.Reader, log string) error {
 	var told readyObject
 	if err := json.NewDecoder(io.LimitReader(from, config.MaxFile)).Decode(&told); errors.Is(err, os.ErrDeadlineExceeded) {
 		return err

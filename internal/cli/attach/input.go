@@ -1,4 +1,4 @@
-package main
+package attach
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 	through := terminal.DetachScanner{Keys: s.detachKeys}
 	buf := make([]byte, out.CopyBuffer)
 	for {
-		n, err := s.main.In.Read(buf)
+		n, err := s.Main.In.Read(buf)
 		acts := []terminal.KeyAct{}
 		if s.pty {
 			typed, left := through.Filter(buf[:n])
@@ -42,7 +42,7 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 		switch {
 		case errors.Is(err, io.EOF) && !s.typed:
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
-			ctx, done := out.WithStdoutReader(ctx, s.main)
+			ctx, done := out.WithStdoutReader(ctx, s.Main)
 			defer done()
 			<-ctx.Done() // the job goes on, and is shown to who reads
 			return context.Cause(ctx)

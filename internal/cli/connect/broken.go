@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"errors"
@@ -10,12 +10,12 @@ import (
 	"troupe/messages"
 )
 
-// daemonLeft is a connection that broke.
-var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
+// DaemonLeft is a connection that broke.
+var DaemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
 
-// brokenOff is the error of a connection that broke. Which request it was says
+// BrokenOff is the error of a connection that broke. Which request it was says
 // nothing to who has typed a verb, nor does how it broke if somebody closed it.
-func brokenOff(err error) *messages.Error {
+func BrokenOff(err error) *messages.Error {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err
@@ -30,9 +30,9 @@ func brokenOff(err error) *messages.Error {
 	return left
 }
 
-// connected is the error of a verb; one of its connection says that this broke, be it
+// Connected is the error of a verb; one of its connection says that this broke, be it
 // before the reply or in the middle of it.
-func connected(err error) error {
+func Connected(err error) error {
 	var at *url.Error
 	var line *net.OpError
 	var coded *messages.Error
@@ -41,7 +41,7 @@ func connected(err error) error {
 		broke = broke || errors.Is(err, end)
 	}
 	if broke && !errors.As(err, &coded) {
-		return brokenOff(err)
+		return BrokenOff(err)
 	}
 	return err
 }

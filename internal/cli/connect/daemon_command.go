@@ -1,0 +1,191 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/out"
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// Command is a verb that asks the daemon. It never starts one.
+type Command struct {
+	Main *cli.Main
+	Cmd  *cobra.Command
+	Ctx  context.Context //nolint:containedctx // of the one run of a verb
+	*client.Client
+	Args []string
+	JSON bool
+}
+
+// NewCommand makes a command that asks the daemon. check says what was typed wrong,
+// which needs no daemon; nil: nothing can be, but the number of arguments.
+func NewCommand(m *cli.Main, cmd *cobra.Command, check, do func(*Command) error) *cobra.Command {
+	var asJSON bool
+	cmd.Flags().SortFlags = false
+	if cmd.Flags().Lookup("json") == nil {
+		cmd.Flags().BoolVar(&asJSON, "json", false, "print one object, and nothing else")
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		m.Client = true
+		a := &Command{Main: m, Cmd: cmd, Ctx: cmd.Context(), Args: args, JSON: asJSON}
+		if check == nil {
+			check = func(*Command) error { return nil }
+		}
+		if file := PIDFileOf(cmd); file != "" {
+			return askDetached(m, a, file, check, do)
+		}
+		if err := check(a); err != nil {
+			return err
+		}
+		c, err := dial(cmd.Context(), m)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		a.Client = c
+		return Connected(do(a))
+	}
+	return cmd
+}
+
+// dial connects to the daemon of this user.
+func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
+	s, err := config.Read(m)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Dial(ctx, s.Socket)
+	if errors.Is(err, client.ErrNoDaemon) {
+		return nil, noDaemonHint(m, noDaemon(s.Socket), s)
+	}
+	return c, err
+}
+
+func noDaemon(socket string) *messages.Error {
+	return &messages.Error{
+		Code: messages.NotFound, Reason: "daemon", Message: "no daemon",
+		Hint: "nobody listens at " + socket + "; troupe serve starts one, troupe run -b does, too",
+	}
+}
+
+// Object prints a reply as one object.
+func (a *Command) Object(v any) error { return out.WriteJSON(a.Main.Out, v) }
+
+// Failures are what went wrong with some of the jobs that a verb was given. The first is its
+// error, as of any verb.
+type Failures struct {
+	Error  *messages.Error  `json:"error,omitempty"`
+	Errors []messages.Error `json:"errors,omitempty"`
+}
+
+// Add appends an error.
+func (f *Failures) Add(err error) {
+	e := out.Coded(err)
+	f.Errors = append(f.Errors, *e)
+	f.Error = cmp.Or(f.Error, e)
+}
+
+// Together ends a verb for several jobs: with its object, which what went wrong with some
+// does not hide, or with a line for each of those, in their order.
+func (a *Command) Together(object any, f Failures) error {
+	switch {
+	case a.JSON && f.Error != nil && len(a.Args) < 2:
+		return f.Error
+	case a.JSON:
+		if err := a.Object(object); err != nil {
+			return err
+		}
+	}
+	for i := range f.Errors {
+		a.PrintError(&f.Errors[i])
+	}
+	if f.Error == nil {
+		return nil
+	}
+	return cli.ExitStatus(out.StatusOf(a.Main, f.Error))
+}
+
+// InParallel asks the daemon one question for each of some things, several at a time,
+// and has the replies in their order.
+func InParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
+	replies, errs := make([]R, len(things)), make([]error, len(things))
+	turn := make(chan struct{}, atATime)
+	var all sync.WaitGroup
+	for i, thing := range things {
+		all.Go(func() {
+			turn <- struct{}{}
+			reply, err := ask(thing)
+			replies[i], errs[i] = reply, Connected(err)
+			<-turn
+		})
+	}
+	all.Wait()
+	return replies, errs
+}
+
+// atATime is how many questions of one verb are asked at a time.
+const atATime = 16
+
+// PrintError tells of an error that is not the one that the verb ends with.
+func (a *Command) PrintError(err error) {
+	if !a.JSON {
+		_, _ = a.Main.Err.WriteString("troupe: " + out.Clean(out.Sentence(out.Coded(err))) + "\n")
+	}
+}
+
+// CheckScope says what is wrong with the path of a flag or an argument; "" is none.
+func CheckScope(a *Command, name, path string) error {
+	if path == "" && name != "" && !a.Cmd.Flags().Changed(name) {
+		return nil
+	}
+	if err := messages.ScopePath(path).Check(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Scoped checks the flag --scope.
+func Scoped(path *string) func(*Command) error {
+	return func(a *Command) error { return CheckScope(a, "scope", *path) }
+}
+
+// UntilReaderGone runs a verb that may have nothing to write for long: it ends with its reader.
+func (a *Command) UntilReaderGone(do func() error) error {
+	ctx, done := out.WithStdoutReader(a.Ctx, a.Main)
+	defer done()
+	a.Ctx = ctx
+	err := do()
+	if err != nil && errors.Is(context.Cause(ctx), out.ErrUnread) {
+		return out.ErrUnread
+	}
+	return err
+}
+
+// ExitAs ends a verb as a job has ended. Of one that did not end by itself the status
+// is ours, and says little.
+func ExitAs(a *Command, job messages.Job) error {
+	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
+		a.PrintError(&job.Err)
+	}
+	return cli.ExitStatus(job.ExitCode())
+}
+
+// Acknowledge ends a verb that has nothing to tell.
+func Acknowledge(a *Command, err error) error {
+	if err == nil && a.JSON {
+		return a.Object(wire.Acknowledged{V: wire.Version})
+	}
+	return err
+}
+
+// UID is the name of a job that never means another.
+func UID(job messages.Job) messages.JobID { return messages.JobID(job.UID) }

@@ -1,0 +1,17 @@
+// Package connect connects a verb to the daemon: it dials the socket, starts the daemon if
+// the verb needs it, and retries while all connections are in use. Without a daemon it
+// asks the keeper of a detached job.
+//
+//	broken.go           errors of a connection that broke
+//	busy_retry.go       retries while the daemon is busy
+//	complete.go         completion of jobs, sessions and scopes
+//	daemon_command.go   Command, a verb that asks the daemon
+//	daemon_ready.go     the pipe on which a new daemon reports
+//	daemon_start.go     starts the daemon
+//	find.go             finds the daemon, or starts it
+//	fleet.go            the keepers of detached jobs
+//	input_writer.go     writes to the input of a job
+//	lock.go             the lock of a state directory
+//	output_logs.go      outputs of jobs, from journal and keeper
+//	pidfile.go          verbs for the detached job of a pid file
+package connect
