@@ -12,6 +12,7 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
+	"troupe/internal/cli/mcpserve"
 	"troupe/messages"
 )
 
@@ -82,7 +83,7 @@ func writeText(to io.Writer, text string) error {
 // flagWords are what the flags take that take one of some words.
 var flagWords = map[string][]string{
 	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states,
-	"dialect": dialectNames,
+	"dialect": mcpserve.DialectNames,
 }
 
 // flagFree are those of which only who types knows what they take. What is named nowhere

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/doctor"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 )
@@ -18,8 +19,8 @@ func doctorCommand(m *cli.Main) *cobra.Command {
 it, the directories it uses, and the daemon. The exit status is 1 if there is a problem: commands,
 or a daemon, cannot be run, or the daemon can start nothing.`,
 		RunE: func(*cobra.Command, []string) error {
-			c := examine(m)
-			show := c.print
+			c := doctor.Examine(m)
+			show := c.Print
 			if asJSON {
 				show = func(w io.Writer) error { return out.WriteJSON(w, c) }
 			}

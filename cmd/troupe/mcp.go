@@ -7,6 +7,7 @@ import (
 
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
+	"troupe/internal/cli/mcpserve"
 )
 
 const mcpLong = `Serve the Model Context Protocol on stdin and stdout, for one client: an agent runs
@@ -20,17 +21,17 @@ const mcpExamples = `  claude mcp add troupe -- troupe mcp      in Claude Code
   troupe mcp --no-daemon                   jobs end with this process`
 
 func mcpCommand(m *cli.Main) *cobra.Command {
-	f := &mcpFlags{}
+	f := &mcpserve.Flags{}
 	cmd := &cobra.Command{
 		Use: "mcp [flags]", Short: "Serve agents (MCP)", Long: mcpLong, Example: mcpExamples, Args: flags.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return serveMCP(m, f) },
+		RunE: func(*cobra.Command, []string) error { return mcpserve.Serve(m, f) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&f.dialect, "dialect", coreDialect, "the `NAME` of the tools' dialect: "+strings.Join(dialectNames, ", "))
-	set.StringVar(&f.http, "http", "", "serve many clients at http://`ADDRESS`/mcp, a loopback address, for who has the token")
-	set.StringSliceVar(&f.tools, "tools", nil, "the `NAMES` of tools that the host has beside these, which its model is to prefer")
-	set.BoolVar(&f.keep, "keep", false, "jobs outlive their client")
-	set.BoolVar(&f.noDaemon, "no-daemon", false, "run jobs in this process, and end them with it")
+	set.StringVar(&f.Dialect, "dialect", mcpserve.CoreDialect, "the `NAME` of the tools' dialect: "+strings.Join(mcpserve.DialectNames, ", "))
+	set.StringVar(&f.HTTP, "http", "", "serve many clients at http://`ADDRESS`/mcp, a loopback address, for who has the token")
+	set.StringSliceVar(&f.Tools, "tools", nil, "the `NAMES` of tools that the host has beside these, which its model is to prefer")
+	set.BoolVar(&f.Keep, "keep", false, "jobs outlive their client")
+	set.BoolVar(&f.NoDaemon, "no-daemon", false, "run jobs in this process, and end them with it")
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/internal/cli/mcpserve"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 )
@@ -182,10 +183,10 @@ func TestMCPLeaseBringsNoDaemon(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
 	found := 0
-	h := &mcpHost{find: func() (*client.Client, error) {
+	h := &mcpserve.Host{Find: func() (*client.Client, error) {
 		found++
 		return client.Dial(t.Context(), m.socket())
-	}, kept: func() bool { return false }}
+	}, Kept: func() bool { return false }}
 	held, err := h.Lease(t.Context(), "mcp/a", messages.ScopeQuota{})
 	require.NoError(t, err)
 	m.killed()

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/daemon"
 	"troupe/internal/cli/flags"
 )
 
@@ -19,18 +20,18 @@ const serveExamples = `  troupe serve                              until troupe 
   systemctl --user enable --now troupe      as a service (contrib/systemd)`
 
 func serveCommand(m *cli.Main) *cobra.Command {
-	f := &serveFlags{}
+	f := &daemon.Flags{}
 	cmd := &cobra.Command{
 		Use: "serve [flags]", Short: "Run the daemon", Long: serveLong, Example: serveExamples, Args: flags.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serveDaemon(m, f, cmd.Flags().Changed) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return daemon.Serve(m, f, cmd.Flags().Changed) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&f.socket, "socket", "", "listen at `PATH` (default $TROUPE_SOCKET, or below $XDG_RUNTIME_DIR)")
-	set.StringVar(&f.state, "state", "", "keep the state in `DIR` (default $TROUPE_STATE, or below $XDG_STATE_HOME)")
-	set.StringVar(&f.http, "http", "", "listen on the loopback `ADDRESS`, too, for who has the token of the state directory")
-	set.StringVar(&f.metrics, "metrics", "", "tell numbers at http://`ADDRESS`/metrics, with the same token")
-	set.IntVar(&f.readyFD, "ready-fd", 0, "write there that it is ready, or why not")
+	set.StringVar(&f.Socket, "socket", "", "listen at `PATH` (default $TROUPE_SOCKET, or below $XDG_RUNTIME_DIR)")
+	set.StringVar(&f.State, "state", "", "keep the state in `DIR` (default $TROUPE_STATE, or below $XDG_STATE_HOME)")
+	set.StringVar(&f.HTTP, "http", "", "listen on the loopback `ADDRESS`, too, for who has the token of the state directory")
+	set.StringVar(&f.Metrics, "metrics", "", "tell numbers at http://`ADDRESS`/metrics, with the same token")
+	set.IntVar(&f.ReadyFD, "ready-fd", 0, "write there that it is ready, or why not")
 	_ = set.MarkHidden("ready-fd") // it exists
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/internal/cli"
+	"troupe/internal/cli/run"
 )
 
 // terminal is a pseudo-terminal as a user sits at: what is typed goes in at one
@@ -160,7 +161,7 @@ func TestATerminalShowsThatASilentCommandLives(t *testing.T) {
 // command's, where stderr is no terminal, or for what ends soon.
 func TestNoProgressWhereItWouldBeInTheWay(t *testing.T) {
 	t.Parallel()
-	silence := (silentFor + 2*drawEvery).Seconds()
+	silence := (run.SilentFor + 2*run.DrawEvery).Seconds()
 	type seat struct {
 		c     *console
 		p     *process

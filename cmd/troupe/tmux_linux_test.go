@@ -77,7 +77,7 @@ func (s *sitting) keys(keys ...string) {
 
 func (s *sitting) shows() string { s.t.Helper(); return s.asks("capture-pane", "-p", "-t", s.at()) }
 
-// state is what of a terminal is seen that is no text.
+// State is what of a terminal is seen that is no text.
 func (s *sitting) state() string {
 	s.t.Helper()
 	return s.asks("display", "-p", "-t", s.at(), "alternate #{alternate_on}, cursor #{cursor_flag} at #{cursor_x},#{cursor_y}, insert #{insert_flag}, "+

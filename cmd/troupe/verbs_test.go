@@ -1,19 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// helperFiles are the files of this folder that are no verb. The list may only shrink.
-var helperFiles = strings.Fields(`backpressure backpressure_daemon daemon daemon_log daemon_serve doctor_daemon doctor_dirs doctor_features
-	doctor_limits doctor_shells doctor_state foreground mcp_dialect mcp_host mcp_lease mcp_omp mcp_serve
-	mcp_suites mcp_validate metrics metrics_http node output_full progress report run_choose_host run_daemon
-	run_detached run_env run_flags run_host run_json run_output run_queued run_report run_request run_session
-	run_stdio run_terminal session_shell systemd`)
 
 // A stranger finds a verb by the name of its file: the files are the verbs that
 // the help lists and the hidden ones, and completion offers those of the help.
@@ -44,16 +36,9 @@ func verbFiles(t *testing.T) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	helpers := map[string]bool{}
-	for _, name := range helperFiles {
-		helpers[name] = true
-		if _, err := os.Stat(name + ".go"); err != nil {
-			t.Errorf("%s.go is gone: take it from helperFiles", name)
-		}
-	}
 	for _, file := range all {
 		name := strings.TrimSuffix(file, ".go")
-		if !strings.HasSuffix(name, "_test") && !helpers[name] && name != "main" && name != "doc" {
+		if !strings.HasSuffix(name, "_test") && name != "main" && name != "doc" {
 			names = append(names, strings.ReplaceAll(name, "_", "-"))
 		}
 	}

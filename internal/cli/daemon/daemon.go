@@ -1,0 +1,271 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/gofrs/flock"
+	"github.com/rs/zerolog"
+
+	"troupe"
+	"troupe/backends/keeper"
+	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
+	"troupe/internal/gateway/http"
+	"troupe/internal/journal"
+	"troupe/messages"
+)
+
+// daemon is troupe serve while it runs.
+//
+//	lock the state ─ listen, and all else that may fail ─ open the node ─ ready ─ serve
+//	   a signal, a client's shutdown, or a failure: end the node ─ close the server
+type daemon struct {
+	main            *cli.Main
+	report          *connect.ReadyPipe
+	signals         *cli.Signals
+	settings        *config.Settings
+	log             zerolog.Logger
+	service         service
+	lock            *flock.Flock
+	listeners       []net.Listener // of clients
+	metricsListener net.Listener   // of the numbers; nil: they are not told
+	token           string         // admits to a port; "": there is none
+	node            *troupe.Node
+	journal         *journal.Bolt // nil: facts are kept in memory
+	keeper          *keeper.Fleet // nil: there is none
+	server          *http.Server
+	numbers         *metrics
+
+	urgent     context.Context    // ends when the end cannot wait
+	makeUrgent context.CancelFunc // of hurry
+	closing    sync.Mutex         // whoever holds it ends the node
+	once       sync.Once          // closes ended
+	ended      chan struct{}      // closed when the node has ended for good
+	failed     chan error         // a listener that cannot go on
+}
+
+// open takes the daemon's places and opens what it is made of. What was taken
+// when it fails is given back by close.
+func (d *daemon) open(f *Flags, given func(flag string) bool) error {
+	connect.DisableDumps()
+	var err error
+	if d.settings, err = config.Read(d.main); err != nil {
+		return err
+	}
+	if err := f.overlay(d.settings, given); err != nil {
+		return err
+	}
+	d.log = NewLog(d.main, d.settings)
+	if err := d.settings.OwnState(); err != nil {
+		return err
+	}
+	if err := d.alone(); err != nil {
+		return err
+	}
+	if err := d.listen(); err != nil {
+		return err
+	}
+	if err := d.admit(); err != nil {
+		return err
+	}
+	return d.openNode()
+}
+
+// alone takes the lock of the state directory, which one daemon holds for as
+// long as it lives.
+func (d *daemon) alone() error {
+	path := filepath.Join(d.settings.State, config.LockName)
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), connect.LockPatience)
+	defer cancel()
+	ok, err := lock.TryLockContext(ctx, connect.LockPatience/20)
+	switch {
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the state directory cannot be locked: %w", err)
+	case !ok:
+		return connect.HeldBy(d.settings.State, path)
+	}
+	d.lock = lock
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil { // for HeldBy
+		d.log.Warn().Err(err).Msg("the lock does not tell who has it")
+	}
+	return nil
+}
+
+// Listen opens the doors: those that a service manager handed over, or else the
+// socket; and the addresses of the settings.
+func (d *daemon) listen() error {
+	handed, err := d.service.listeners()
+	if err != nil {
+		return err
+	}
+	if len(handed) > 0 {
+		d.listeners = handed
+		d.settings.Socket = socketOf(handed, d.settings.Socket)
+	} else {
+		if err := config.Above(filepath.Dir(d.settings.Socket), config.SocketVar); err != nil {
+			return err
+		}
+		l, err := http.Listen(d.settings.Socket)
+		if err != nil {
+			return err
+		}
+		d.listeners = append(d.listeners, l)
+	}
+	if d.settings.HTTP == "" {
+		return nil
+	}
+	l, err := http.ListenTCP(d.settings.HTTP)
+	if err != nil {
+		return err
+	}
+	d.listeners = append(d.listeners, l)
+	return nil
+}
+
+// openNode opens the node and lets clients in.
+func (d *daemon) openNode() error {
+	var err error
+	d.numbers = newNumbers()
+	if d.node, err = openNode(context.Background(), d); err != nil {
+		return err
+	}
+	if err := d.numbers.follow(d.node); err != nil {
+		return err
+	}
+	if d.metricsListener != nil {
+		d.log.Info().Str("address", d.metricsListener.Addr().String()).Msg("telling numbers")
+		d.numbers.serve(d.metricsListener, d.token)
+	}
+	d.server = http.New(http.Options{
+		Node: http.AdaptNode(d.node), Version: d.main.Describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: Slogger(d.log),
+	})
+	d.failed = make(chan error, len(d.listeners))
+	for _, l := range d.listeners {
+		d.log.Info().Str("address", l.Addr().String()).Msg("listening")
+		go func() {
+			if err := d.server.Serve(l); err != nil {
+				d.failed <- fmt.Errorf("%s cannot be served any more: %w", l.Addr(), err)
+			}
+		}()
+	}
+	return nil
+}
+
+// admit opens the address of the numbers, and finds what clients of a port must
+// have.
+func (d *daemon) admit() error {
+	needed := d.settings.Metrics != ""
+	if needed {
+		var err error
+		if d.metricsListener, err = http.ListenTCP(d.settings.Metrics); err != nil {
+			return err
+		}
+	}
+	for _, l := range d.listeners {
+		needed = needed || l.Addr().Network() != "unix"
+	}
+	if !needed {
+		return nil
+	}
+	var err error
+	d.token, err = http.LoadToken(filepath.Join(d.settings.State, config.TokenName))
+	return err
+}
+
+// run waits for the end. The first signal ends the daemon in order; the second
+// one at once.
+func (d *daemon) run() error {
+	d.log.Info().Str("version", d.main.Describe().Version).Int("pid", os.Getpid()).Str("state", d.settings.State).Msg("ready")
+	stopped := d.service.ready(d.node, d.log)
+	defer stopped()
+	for {
+		select {
+		case sig := <-d.signals.Heard:
+			if !d.signals.First(sig) {
+				d.log.Warn().Str("signal", cli.SignalName(sig)).Msg("ending at once")
+				d.makeUrgent()
+				continue
+			}
+			d.log.Info().Str("signal", cli.SignalName(sig)).Msg("ending")
+			go func() { _ = d.end() }()
+		case <-d.ended:
+			return nil
+		case <-d.node.Failed():
+			if err := d.node.Err(); !errors.Is(err, troupe.ErrClosed) {
+				return fmt.Errorf("the node has failed: %w", err)
+			}
+			<-d.ended
+			return nil
+		case err := <-d.failed:
+			_ = d.end()
+			return err
+		}
+	}
+}
+
+// Close gives back what was taken, and is how the daemon ends.
+func (d *daemon) close(err error) error {
+	if d.node != nil {
+		d.endNode(err != nil)
+	}
+	if d.journal != nil {
+		if jerr := d.journal.Close(); jerr != nil {
+			d.log.Error().Err(jerr).Msg("the journal was not closed in order")
+		}
+	}
+	if d.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
+		defer cancel()
+		if cerr := d.server.Close(ctx); cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
+			d.log.Warn().Err(cerr).Msg("clients were cut off")
+		}
+	}
+	if d.numbers != nil {
+		d.numbers.close()
+	}
+	if d.metricsListener != nil {
+		_ = d.metricsListener.Close()
+	}
+	for _, l := range d.listeners {
+		_ = l.Close() // the server has closed those that it served
+	}
+	if d.lock != nil {
+		_ = d.lock.Close()
+	}
+	if err == nil {
+		d.log.Info().Msg("ended")
+	}
+	return err
+}
+
+// endNode ends the node if nobody has. Jobs that a keeper holds go on, whatever
+// has failed: only those of a daemon that holds them itself end with it, at once
+// if that has failed.
+func (d *daemon) endNode(failed bool) {
+	ctx, cancel := d.urgent, func() {}
+	if failed {
+		ctx, cancel = context.WithTimeout(d.urgent, connect.ReplyPatience) // nobody may answer any more
+	}
+	defer cancel()
+	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon has ended"}
+	err := d.node.Shutdown(ctx, r)
+	if errors.Is(err, keepJobs) {
+		if failed {
+			d.makeUrgent()
+		}
+		r.KeepJobs = false
+		err = d.node.Shutdown(d.urgent, r)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		d.log.Error().Err(err).Msg("the node has not ended in order")
+	}
+}

@@ -1,0 +1,216 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"troupe"
+	"troupe/backends"
+	"troupe/internal/cli/connect"
+	"troupe/internal/journal"
+	"troupe/messages"
+)
+
+// Metrics are what /metrics tells of the node. Counters follow its facts; what
+// there is at a moment is asked for when somebody looks. The registry is our own.
+type metrics struct {
+	registry *prometheus.Registry
+	scopes   scopeLabels
+	node     *troupe.Node
+	stop     func()
+
+	starts, ends, bytes *prometheus.CounterVec
+	waits               prometheus.Histogram
+	facts, dropped      prometheus.Counter
+	failures            *prometheus.CounterVec
+	jobs                *prometheus.Desc
+
+	from messages.Seq           // all up to here was counted by the daemons before
+	told map[messages.UID]int64 // output that was counted, of jobs that have ended and may still write; of one goroutine
+}
+
+// maxTold bounds them: of more jobs than that, late output is not counted.
+const maxTold = 4096
+
+func newNumbers() *metrics {
+	n := &metrics{registry: prometheus.NewRegistry(), stop: func() {}, told: map[messages.UID]int64{}}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "troupe", Name: name, Help: help}, labels)
+	}
+	n.starts = counter("job_starts_total", "Jobs whose process was started.", "scope")
+	n.ends = counter("job_ends_total", "Jobs that have ended, by outcome.", "scope", "outcome")
+	n.bytes = counter("output_bytes_total", "Bytes that jobs have written, counted when they end.", "scope")
+	n.failures = counter("actor_failures_total", "Messages at which an actor failed and was restarted or replaced.", "kind")
+	n.waits = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: "troupe", Name: "queue_wait_seconds", Help: "Time from the request of a job to the start of its process.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+	})
+	n.facts = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_total", Help: "Facts that were recorded and told."})
+	n.dropped = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_dropped_total", Help: "Facts that were gone before these numbers heard of them."})
+	n.jobs = prometheus.NewDesc("troupe_jobs", "Jobs that are known, by state.", []string{"scope", "state"}, nil)
+	n.registry.MustRegister(n.starts, n.ends, n.bytes, n.failures, n.waits, n.facts, n.dropped,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return n
+}
+
+// failure counts a failure of an actor.
+func (n *metrics) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
+
+// Watch tells whether a keeper answers.
+func (n *metrics) watch(client backends.RemoteEngine) {
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
+	}, func() float64 {
+		if client.Health() != nil {
+			return 1
+		}
+		return 0
+	}))
+}
+
+// since goes on where the daemons before have stopped: with what their journal tells
+// next, and of a job that they have told the end of with what it has written since.
+func (n *metrics) since(j *journal.Bolt) (err error) {
+	if n.from, err = j.Last(); err != nil {
+		return err
+	}
+	live, err := j.Live()
+	for _, e := range live {
+		if e.Job.State.Ended() {
+			n.remember(e.Job)
+		}
+	}
+	return err
+}
+
+// Follow counts what happens in a node until close.
+func (n *metrics) follow(node *troupe.Node) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from, Own: true})
+	if err != nil {
+		cancel()
+		return err
+	}
+	n.node = node
+	n.registry.MustRegister(n)
+	done := make(chan struct{})
+	n.stop = func() {
+		cancel()
+		<-done
+	}
+	go func() {
+		defer close(done)
+		defer func() { _ = facts.Close() }() // an open one would delay the end of the node
+		for {
+			m, err := facts.Next(ctx)
+			if err != nil {
+				return
+			}
+			n.count(m)
+		}
+	}()
+	return nil
+}
+
+func (n *metrics) close() { n.stop() }
+
+func (n *metrics) count(m any) {
+	switch m := m.(type) {
+	case messages.FactsDropped:
+		n.dropped.Add(float64(m.To - m.From + 1))
+	case messages.Notification:
+		n.facts.Inc()
+		switch f := m.Fact.(type) {
+		case messages.CommandStarted:
+			n.starts.WithLabelValues(n.scopes.of(f.Job.Scope)).Inc()
+			if !f.Job.Started.IsZero() {
+				n.waits.Observe(f.Job.Started.Sub(f.Job.Created).Seconds())
+			}
+		case messages.CommandFinished:
+			n.ends.WithLabelValues(n.scopes.of(f.Job.Scope), string(f.Job.Outcome)).Inc()
+			n.wrote(f.Job, 0)
+			n.remember(f.Job)
+		case messages.CommandRetired:
+			if before, ok := n.told[f.Job.UID]; ok {
+				n.wrote(f.Job, before)
+				delete(n.told, f.Job.UID)
+			}
+		}
+	}
+}
+
+// wrote counts what a job has written since it was last counted.
+func (n *metrics) wrote(job messages.Job, before int64) {
+	if more := written(job) - before; more > 0 {
+		n.bytes.WithLabelValues(n.scopes.of(job.Scope)).Add(float64(more))
+	}
+}
+
+// remember keeps what was counted of a job until its last word.
+func (n *metrics) remember(job messages.Job) {
+	if len(n.told) < maxTold {
+		n.told[job.UID] = written(job)
+	}
+}
+
+// written is what a job has written on all its streams.
+func written(job messages.Job) (sum int64) {
+	for _, out := range job.Output {
+		sum += out.Bytes
+	}
+	return sum
+}
+
+// Describe implements prometheus.Collector.
+func (n *metrics) Describe(to chan<- *prometheus.Desc) { to <- n.jobs }
+
+// Collect implements prometheus.Collector: the jobs that there are now.
+func (n *metrics) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
+	defer cancel()
+	reply, err := n.node.Ask(ctx, messages.ListJobs{Finished: true})
+	list, ok := reply.(messages.JobList)
+	if err != nil || !ok {
+		return // the node ends
+	}
+	type key struct{ scope, state string }
+	counts := map[key]int{}
+	for _, job := range list.Jobs {
+		state := job.State
+		if state.Ended() {
+			state = messages.Finished
+		}
+		counts[key{n.scopes.of(job.Scope), string(state)}]++
+	}
+	for k, count := range counts {
+		to <- prometheus.MustNewConstMetric(n.jobs, prometheus.GaugeValue, float64(count), k.scope, k.state)
+	}
+}
+
+// scopeLabels bound how many scopes have numbers of their own: clients choose
+// their names, and a series is kept for ever.
+type scopeLabels struct {
+	mu   sync.Mutex
+	seen map[messages.ScopePath]bool
+}
+
+const (
+	maxScopeLabels = 64
+	otherScopes    = "other" // all that came later, in one
+)
+
+func (l *scopeLabels) of(scope messages.ScopePath) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[messages.ScopePath]bool{}
+	}
+	if !l.seen[scope] && len(l.seen) == maxScopeLabels {
+		return otherScopes
+	}
+	l.seen[scope] = true
+	return string(scope)
+}

@@ -1,0 +1,36 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// Of more jobs that may still write than are remembered the late output is not counted,
+// and what was counted at their ends is not either.
+func TestLateOutputIsCountedWithinABound(t *testing.T) {
+	t.Parallel()
+	n := newNumbers()
+	tell := func(fact messages.Fact) { n.count(messages.Notification{Fact: fact}) }
+	job := func(i, bytes int) messages.Job {
+		return messages.Job{UID: messages.UID(string(rune(i))), Scope: "main", Output: []messages.StreamOutput{{Bytes: int64(bytes)}}}
+	}
+	for i := range maxTold + 1 {
+		tell(messages.CommandFinished{Job: job(i, 2)})
+	}
+	for i := range maxTold + 1 {
+		tell(messages.CommandRetired{Job: job(i, 3)})
+	}
+	require.Empty(t, n.told)
+	all, err := n.registry.Gather()
+	require.NoError(t, err)
+	for _, family := range all {
+		if family.GetName() == "troupe_output_bytes_total" {
+			require.Equal(t, 3*maxTold+2, int(family.GetMetric()[0].GetCounter().GetValue()))
+			return
+		}
+	}
+	require.Fail(t, "there is no such number")
+}

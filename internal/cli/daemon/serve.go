@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+
+	"troupe/backends/heap"
+	"troupe/backends/threads"
+	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
+	"troupe/messages"
+)
+
+// Flags are the flags of serve as they were typed.
+type Flags struct {
+	Socket, State, HTTP, Metrics string
+	ReadyFD                      int
+}
+
+// Serve runs the daemon until it ends.
+func Serve(m *cli.Main, f *Flags, given func(flag string) bool) error {
+	heap.Tune(heap.Floor)
+	threads.Reserve()
+	d := &daemon{main: m, report: connect.NewReadiness(f.ReadyFD), signals: cli.Listen(), ended: make(chan struct{})}
+	d.urgent, d.makeUrgent = context.WithCancel(context.Background())
+	defer d.makeUrgent()
+	defer d.signals.Close()
+	err := d.open(f, given)
+	d.report.Tell(err)
+	if err == nil {
+		err = d.run()
+	}
+	return d.close(err)
+}
+
+// overlay lays the flags over the settings.
+func (f *Flags) overlay(s *config.Settings, given func(flag string) bool) error {
+	for _, over := range []struct {
+		flag  string
+		value string
+		into  *string
+	}{{"socket", f.Socket, &s.Socket}, {"state", f.State, &s.State}, {"http", f.HTTP, &s.HTTP}, {"metrics", f.Metrics, &s.Metrics}} {
+		if !given(over.flag) {
+			continue
+		}
+		if over.value == "" {
+			return messages.Invalid(over.flag, "--"+over.flag+" is empty; leave it out or give a value")
+		}
+		*over.into = over.value
+	}
+	var err error
+	if s.Socket, err = config.FullPath("socket", s.Socket); err != nil {
+		return err
+	}
+	if s.State != "" {
+		s.State, err = config.FullPath("state", s.State)
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
+)
+
+// daemonFound is what doctor says of the daemon: where it would be, and whether
+// it is there.
+type daemonFound struct {
+	Socket  string `json:"socket"`
+	State   string `json:"state"`
+	Config  string `json:"config"` // "": no file is read, or what it says cannot be used (Why)
+	Running bool   `json:"running"`
+	Version string `json:"version,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	Keeper  string `json:"keeper"` // what holds its jobs
+	Holder  string `json:"keeper_version,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+// asked is how long doctor waits for a daemon that does not answer.
+const asked = 5 * time.Second
+
+// keeperText says who holds the jobs of a daemon.
+func keeperText(state string) string {
+	if runtime.GOOS != "linux" {
+		return "none: jobs end with the daemon"
+	}
+	return "holds the jobs, at " + filepath.Join(state, config.KeeperName) + "; the daemon starts it"
+}
+
+// examineDaemon looks for it. A daemon that cannot be trusted or does not answer is a
+// problem; none is not, unless there can be none.
+func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
+	d := &daemonFound{}
+	s, err := config.Read(m)
+	if err != nil {
+		d.Why = err.Error()
+		c.problem("%v", err)
+		return d
+	}
+	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.File(), keeperText(s.State)
+	ctx, cancel := context.WithTimeout(context.Background(), asked)
+	defer cancel()
+	at, err := connect.Dial(ctx, s.Socket)
+	if errors.Is(err, client.ErrNoDaemon) {
+		if err := connect.HeldByAnother(ctx, s.State); err != nil {
+			d.Why = "nobody listens at its socket, and none can begin, because of the problem below"
+			c.problem("no daemon can begin: %v", err)
+			c.state(s.State, true)
+			return d
+		}
+		if err := s.HasPlaces(); err != nil {
+			d.Why = "none, and none can begin, because of the problem below"
+			c.problem("no daemon can begin: %v", err)
+			if s.State != "" {
+				c.listState(s.State)
+			}
+			return d
+		}
+		c.state(s.State, false)
+		return d
+	}
+	if err == nil {
+		defer at.Close()
+		about, verr := at.Version(ctx)
+		d.Running, d.Version, d.PID, err = verr == nil, about.Version, about.PID, verr
+		if about.State != "" { // an older one does not tell
+			d.State, d.Keeper = about.State, keeperText(about.State)
+			c.state(d.State, true)
+		}
+		if d.Holder = about.Keeper; d.Holder != "" && d.Holder != d.Version {
+			d.Keeper = fmt.Sprintf("of another build than the daemon, troupe %s, since it had jobs when that began: what is newer it cannot do; the daemon that starts when no job runs replaces it, or troupe shutdown --stop-jobs ends both", d.Holder)
+		}
+		ails, herr := at.Problems(ctx)
+		if herr == nil && ails.Keeper != "" {
+			d.Keeper = ails.Keeper
+			c.problem("%s", ails.Keeper)
+		}
+		if herr == nil && ails.Journal != "" {
+			c.problem("nothing can be recorded, so no new job is taken: %s", ails.Journal)
+		}
+	}
+	if err != nil {
+		d.Why = err.Error()
+		c.problem("the daemon at %s cannot be used: %v", s.Socket, err)
+	}
+	return d
+}
+
+func (d *daemonFound) lines() [][2]string {
+	if d.Socket == "" {
+		return [][2]string{{"daemon", "not looked for, because of the problem below"}}
+	}
+	state := "not running; troupe serve starts it, troupe run -b does, too"
+	switch {
+	case d.Running:
+		state = fmt.Sprintf("troupe %s, process %d", d.Version, d.PID)
+	case d.Why != "":
+		state = d.Why
+	}
+	config := d.Config
+	if config == "" {
+		config = "no file is read"
+	}
+	return [][2]string{{"daemon", state}, {"keeper", d.Keeper}, {"socket", d.Socket}, {"state", d.State}, {"configuration", config}}
+}

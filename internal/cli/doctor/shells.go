@@ -1,0 +1,153 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/backends"
+	"troupe/backends/snapshot"
+	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/out"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// shellFound is a shell that commands may name.
+type shellFound struct {
+	Name     string         `json:"name"`
+	Path     string         `json:"path"`              // "": not installed
+	Version  string         `json:"version,omitempty"` // as it says itself, if it does
+	Is       string         `json:"is,omitempty"`      // the program that its name leads to, if that is another one
+	Snapshot *snapshotFound `json:"snapshot,omitempty"`
+}
+
+// snapshotFound is how the snapshot stands that live shells of this kind take up.
+type snapshotFound struct {
+	State string `json:"state"` // made; failed; none: there is no such file; off, by the configuration
+	File  string `json:"file"`  // of the user
+	Why   string `json:"why,omitempty"`
+}
+
+// shellNames are those that are known by name, the default first.
+var shellNames = []string{"bash", "zsh", "sh", "dash", "fish", "pwsh"}
+
+// shells are those that are there. Their programs are asked for their version: while no
+// engine of ours reaps processes.
+func shells(snapshots map[string]*snapshotFound) []shellFound {
+	var out []shellFound
+	for _, name := range shellNames {
+		s := shellFound{Name: name, Snapshot: snapshots[name]}
+		if path := placeOf(name); path != "" {
+			s.Path, s.Version = path, versionOf(name, path)
+			if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Base(real) != name {
+				s.Is = real
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// placeOf is where a shell is, "" if nowhere: doctor looks where run does.
+func placeOf(name string) string {
+	if path := shelltext.Find(name, []string{"PATH=" + os.Getenv("PATH")}, config.Executable); filepath.IsAbs(path) {
+		return path
+	}
+	return ""
+}
+
+// versionPatience bounds the wait for a program that does not say its version.
+const versionPatience = 5 * time.Second
+
+// versionOf asks a shell that knows its version.
+func versionOf(name, path string) string {
+	if name == "dash" || name == "sh" { // which has none, or is another one
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	said, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return string(regexp.MustCompile(`[0-9]+\.[0-9][^\s,]*`).Find(said))
+}
+
+// examineSnapshots tries them, as the configuration has them.
+func examineSnapshots(m *cli.Main, engine backends.Engine, store *spill.Disk) map[string]*snapshotFound {
+	s, err := config.Read(m)
+	if err != nil { // it is a problem that is told
+		return nil
+	}
+	return trySnapshots(engine, store, s.Snapshot)
+}
+
+// trySnapshots makes a snapshot for each shell whose user has set up something, as its
+// live shells would take it up, and removes it.
+func trySnapshots(engine backends.Engine, store *spill.Disk, on bool) map[string]*snapshotFound {
+	maker := snapshot.New(engine, snapshot.Options{
+		Dir: store.Dir, NewID: func() messages.UID { return messages.UID(ulid.Make().String()) },
+		Forget: func(id messages.UID) { _ = store.Remove(string(id)) },
+	})
+	defer func() { _ = maker.Close() }()
+	found := map[string]*snapshotFound{}
+	for _, name := range []string{"bash", "zsh", "sh"} {
+		path := placeOf(name)
+		if path == "" {
+			continue
+		}
+		f := &snapshotFound{State: "made", File: shelltext.StartFile(shelltext.Kind(path), os.Environ())}
+		found[name] = f
+		if !on {
+			f.State = "off"
+			continue
+		}
+		if _, err := os.Stat(f.File); err != nil {
+			f.State = "none"
+			continue
+		}
+		if _, why := maker.Of(context.Background(), path, os.Environ()); why != nil {
+			f.State, f.Why = "failed", why.Message
+		}
+	}
+	return found
+}
+
+// Text says for people how a snapshot stands.
+func (f *snapshotFound) text() string {
+	switch {
+	case f == nil:
+		return ""
+	case f.State == "off":
+		return "no snapshot, by the configuration"
+	case f.State == "none":
+		return "no " + cmp.Or(f.File, "file of its user") + " to make a snapshot of"
+	case f.State == "failed":
+		return f.Why
+	}
+	return "snapshot of " + f.File
+}
+
+// printShells prints a line for each.
+func printShells(w io.Writer, all []shellFound) {
+	for _, s := range all {
+		where := cmp.Or(s.Path, "not installed")
+		if s.Is != "" {
+			where += " (" + s.Is + ")"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Name, out.Clean(where), out.Clean(s.Version), out.Clean(s.Snapshot.text()))
+	}
+}

@@ -1,0 +1,87 @@
+package mcpserve
+
+import (
+	"context"
+	"errors"
+
+	"troupe/client"
+	"troupe/internal/gateway/mcp"
+	"troupe/messages"
+)
+
+// Lease implements mcp.Host.
+func (h *Host) Lease(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) (mcp.Lease, error) {
+	l, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, path, quota) })
+	if err != nil {
+		return nil, err
+	}
+	return h.holding(l, path, quota), nil
+}
+
+func lease(ctx context.Context, c *client.Client, path messages.ScopePath, quota messages.ScopeQuota) (*client.Lease, error) {
+	return c.Lease(context.WithoutCancel(ctx), messages.OpenScope{Path: path, Quota: quota}) // it outlives the request that opens it
+}
+
+// leasedScope is a scope that we hold.
+type leasedScope struct {
+	host   *Host
+	path   messages.ScopePath
+	quota  messages.ScopeQuota
+	lease  *client.Lease
+	broken chan struct{}
+}
+
+func (h *Host) holding(l *client.Lease, path messages.ScopePath, quota messages.ScopeQuota) *leasedScope {
+	held := &leasedScope{host: h, path: path, quota: quota, lease: l, broken: make(chan struct{})}
+	go func() {
+		_ = l.Wait()
+		close(held.broken)
+	}()
+	return held
+}
+
+// Broken implements mcp.Lease.
+func (s *leasedScope) Broken() <-chan struct{} { return s.broken }
+
+// Again implements mcp.Lease.
+func (s *leasedScope) Again(ctx context.Context) (mcp.Lease, error) {
+	l, err := s.again(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.host.holding(l, s.path, s.quota), nil
+}
+
+// again takes the lease from the daemon that is there now.
+func (s *leasedScope) again(ctx context.Context) (*client.Lease, error) {
+	c, err := s.host.dial(false)
+	if err != nil {
+		return nil, err
+	}
+	return lease(ctx, c, s.path, s.quota)
+}
+
+// End implements mcp.Lease. Where the daemon has gone, another one ends the scope, if
+// there are jobs in it: they live in the keeper then.
+func (s *leasedScope) End(ctx context.Context) error {
+	r := clientLeft(s.path)
+	select {
+	case <-s.broken:
+	default:
+		if _, err := s.lease.End(ctx, r); err == nil || ctx.Err() != nil || !broke(err) {
+			return err
+		}
+	}
+	l, err := s.again(ctx)
+	if errors.Is(err, client.ErrNoDaemon) {
+		if !s.host.Kept() {
+			return nil
+		}
+		l, err = askDaemon(ctx, s.host, retrySafe, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, s.path, s.quota) })
+	}
+	if err != nil {
+		return err
+	}
+	_, err = l.End(ctx, r)
+	return err
+}

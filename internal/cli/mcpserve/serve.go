@@ -1,0 +1,201 @@
+package mcpserve
+
+import (
+	"context"
+	"errors"
+	"net"
+	stdhttp "net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"troupe"
+	"troupe/backends/keeper"
+	"troupe/client"
+	"troupe/internal/cli"
+	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
+	"troupe/internal/cli/daemon"
+	"troupe/internal/cli/terminal"
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/http"
+	"troupe/internal/gateway/mcp"
+	"troupe/internal/gateway/mcp/web"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// Flags are the flags of mcp as they were typed.
+type Flags struct {
+	Dialect, HTTP  string
+	Tools          []string
+	Keep, NoDaemon bool
+}
+
+// By how much the heap of a server on stdio may outgrow what is alive, and the memory
+// above which it may not. Of each short call the SDK leaves 200 KiB and more behind: by
+// the runtime's own 100 a collection comes every 15 calls and takes a third of their
+// time. It costs 12 MiB; without the limit a few pages of 1 MiB would cost 40.
+const (
+	mcpGCPercent   = 400
+	mcpMemoryLimit = 48 << 20
+)
+
+// Serve serves until its client leaves, or a signal ends it.
+func Serve(m *cli.Main, f *Flags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	signals := cli.Listen()
+	defer signals.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-signals.Heard:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	at, err := config.Read(m)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return &messages.Error{Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "start it in one that exists"}
+	}
+	dialect, err := newDialect(m, f, at, dir, daemon.Slogger(daemon.NewLog(m, at)))
+	if err != nil {
+		return err
+	}
+	if f.HTTP == "" { // before a node of its own is opened, which keeps to what is set
+		debug.SetGCPercent(mcpGCPercent)
+		debug.SetMemoryLimit(mcpMemoryLimit)
+	}
+	host, done, err := openHost(m, at, f)
+	if err != nil {
+		return err
+	}
+	defer done()
+	server := mcp.New(mcp.Options{
+		Dialect: dialect,
+		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: daemon.Slogger(daemon.NewLog(m, at)),
+		Quota:  messages.ScopeQuota{Jobs: int(at.MCP.Jobs), Sessions: int(at.MCP.Sessions)},
+		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.Umask(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
+	})
+	defer server.Close()
+	if f.HTTP != "" {
+		return serveMCPOverHTTP(ctx, m, at, f, server)
+	}
+	err = server.Serve(ctx, m.In, m.Out)
+	if ctx.Err() != nil {
+		return nil // a signal asked for it
+	}
+	return err
+}
+
+func (f *Flags) check() error {
+	if err := checkDialect(f.Dialect); err != nil {
+		return err
+	}
+	if f.Keep && f.NoDaemon {
+		return messages.Invalid("keep", "without a daemon no job outlives this process; leave out --keep or --no-daemon")
+	}
+	for _, tool := range f.Tools {
+		if strings.TrimSpace(tool) == "" || len(tool) > messages.MaxNameLength || strings.ContainsAny(tool, "\n\r\x00") {
+			return messages.Invalid("tools", "--tools wants names of tools, with commas between them")
+		}
+	}
+	return nil
+}
+
+// mcpScope is the scope below which each client has its own: that of the job in which
+// we run, or mcp.
+func mcpScope(m *cli.Main) messages.ScopePath {
+	if outer, ok := m.Getenv(shelltext.ScopeVar); ok && messages.ScopePath(outer).Check() == nil {
+		return messages.ScopePath(outer)
+	}
+	return "mcp"
+}
+
+// openHost is where jobs run, and what ends it.
+func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), error) {
+	if !f.NoDaemon {
+		s := terminal.NewPrinter(m)
+		h := &Host{Find: func() (*client.Client, error) { return connect.FindDaemon(m, true, s) }, Kept: func() bool {
+			sight, err := keeper.Inspect(filepath.Join(at.State, config.KeeperName))
+			return err == nil && sight.Live
+		}}
+		if _, err := h.dial(false); err != nil {
+			return nil, nil, err
+		}
+		return h, func() {}, nil
+	}
+	node, err := troupe.Open(context.Background(), troupe.Options{JobPrefix: "local-", OwnProcess: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "troupe-mcp-")
+	if err != nil {
+		return nil, nil, errors.Join(err, node.Shutdown(context.Background(), messages.ShutdownNode{}))
+	}
+	socket := filepath.Join(dir, "socket")
+	server := http.New(http.Options{Node: http.AdaptNode(node), Version: m.Describe().Version})
+	done := func() {
+		_ = node.Shutdown(context.Background(), messages.ShutdownNode{Reason: "its client has left"})
+		ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
+		defer cancel()
+		_ = server.Close(ctx)
+		_ = os.RemoveAll(dir)
+	}
+	l, err := http.Listen(socket)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	go func() { _ = server.Serve(l) }()
+	return &Host{Find: func() (*client.Client, error) { return connect.Dial(context.Background(), socket) }, Kept: func() bool { return false }}, done, nil
+}
+
+// Names and bounds of MCP over HTTP.
+const (
+	mcpTokenName = "mcp-token"
+	mcpPath      = "/mcp"
+	mcpDoors     = 4 * web.DefaultMaxSessions // connections: of each session a stream and a few calls
+)
+
+// serveMCPOverHTTP serves many clients until ctx ends.
+func serveMCPOverHTTP(ctx context.Context, m *cli.Main, at *config.Settings, f *Flags, server *mcp.Server) error {
+	if err := at.OwnState(); err != nil {
+		return err
+	}
+	l, err := http.ListenTCP(f.HTTP)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	file := filepath.Join(at.State, mcpTokenName)
+	token, err := http.LoadToken(file)
+	if err != nil {
+		return err
+	}
+	handler, endpoint := server.Handler(web.Options{Log: daemon.Slogger(daemon.NewLog(m, at))})
+	defer endpoint.Close()
+	mux := stdhttp.NewServeMux()
+	mux.Handle(mcpPath, handler)
+	terminal.NewPrinter(m).Notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
+	return serveUntil(ctx, http.LimitListener(l, mcpDoors), http.RequireToken(token, mux))
+}
+
+// serveUntil serves a handler on a listener until ctx ends.
+func serveUntil(ctx context.Context, l net.Listener, handler stdhttp.Handler) error {
+	server := &stdhttp.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(l); !errors.Is(err, stdhttp.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

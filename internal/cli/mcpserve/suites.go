@@ -1,0 +1,84 @@
+package mcpserve
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"troupe/backends/disk"
+	"troupe/internal/artifact"
+	"troupe/internal/dialect/copilot"
+	"troupe/internal/dialect/opencode"
+	"troupe/internal/gateway/mcp"
+	"troupe/internal/shelltext"
+)
+
+// copilot is the dialect of Copilot CLI: bash, and what reads, writes, stops and lists.
+func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
+	c := s.at.Copilot
+	settings := copilot.Settings{
+		Shell: copilot.Bash(c.Profile), SpawnBackend: c.Process, NoNotifications: c.Quiet, InitialWait: c.InitialWait.Duration,
+		DetachedDir: c.DetachedLogs, DetachedName: c.DetachedNames, PassEnv: s.pass, Quota: s.quota,
+	}
+	protected := shelltext.Protected{Self: os.Getpid(), Ancestors: ancestors()}
+	return &mcp.Dialect{
+		Tools: copilot.New(copilot.Options{Settings: settings, Env: s.env}).Tools(),
+		Open: func(at mcp.Place) (mcp.Session, error) {
+			var session *copilot.Session
+			session = copilot.New(copilot.Options{
+				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Files: s.files(at.Name),
+				Protected: protected, Log: s.log, Notify: func(n copilot.Notice) {
+					at.Tell(n.Text, func() bool { return session.Heard(n.ShellID) })
+				},
+			})
+			return session, nil
+		},
+	}, nil
+}
+
+// maxAncestors bounds the way up: beyond it something turns in a circle.
+const maxAncestors = 64
+
+// ancestors are the processes that have started this one, as far as they can be seen.
+func ancestors() []int {
+	all := []int{os.Getppid()}
+	for len(all) < maxAncestors {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", all[len(all)-1]))
+		if err != nil {
+			break
+		}
+		_, rest, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+		fields := bytes.Fields(rest) // state, parent, …
+		if len(fields) < 2 {
+			break
+		}
+		parent, err := strconv.Atoi(string(fields[1]))
+		if err != nil || parent < 1 {
+			break
+		}
+		all = append(all, parent)
+	}
+	return all
+}
+
+// opencode is the dialect of opencode: bash and view.
+func (s *dialectFactory) opencode() (*mcp.Dialect, error) {
+	c := s.at.OpenCode
+	settings := opencode.Settings{
+		TruncatedHeadLines: int(c.HeadLines), TruncatedTailLines: int(c.TailLines), Banned: c.Banned, TempDir: c.TempDir,
+		Background: c.Background, DataDir: c.DataDir, ShellPath: c.Shell, PassEnv: s.pass,
+	}
+	if kept := s.quota.Bytes; kept > 0 {
+		settings.MaxPersistBytes = min(kept, artifact.PersistBytes)
+	}
+	return &mcp.Dialect{
+		Tools: opencode.New(opencode.Options{Settings: settings, SessionID: "none"}).Tools(),
+		Open: func(at mcp.Place) (mcp.Session, error) {
+			return opencode.New(opencode.Options{
+				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings,
+				FS: disk.Files{}, Log: s.log, Notify: func(n opencode.Notice) { at.Tell(n.Text, nil) },
+			}), nil
+		},
+	}, nil
+}

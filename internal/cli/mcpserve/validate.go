@@ -1,0 +1,168 @@
+package mcpserve
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/backends/disk"
+	"troupe/internal/cli/config"
+	"troupe/internal/dialect/copilot"
+	"troupe/internal/dialect/omp"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// settingsChecker finds what is wrong with the settings of a dialect before anything is started
+// for it: the first fault stays. The decoder has seen already that each is of its type.
+type settingsChecker struct {
+	file string   // where they stand
+	text string   // of it
+	env  []string // of troupe mcp
+	err  error
+}
+
+// wrong says of a setting what is wrong with it, and what to do.
+func (c *settingsChecker) wrong(setting, why string, args ...any) {
+	if c.err == nil {
+		c.err = config.SettingError(c.file, c.text, setting, setting+" "+fmt.Sprintf(why, args...))
+	}
+}
+
+// path is that of a file or directory: where a server is started says nothing of it.
+func (c *settingsChecker) path(setting, path string) bool {
+	switch {
+	case path == "":
+		return false
+	case !filepath.IsAbs(path):
+		c.wrong(setting, "is %q; write an absolute path", path)
+		return false
+	}
+	return true
+}
+
+// directory is one that is there, or that can be there later.
+func (c *settingsChecker) directory(setting, path string) {
+	if !c.path(setting, path) {
+		return
+	}
+	if info, err := (disk.Files{}).Stat(path); err == nil && !info.IsDir() {
+		c.wrong(setting, "is %s, which is no directory; name one, or leave it out", path)
+	}
+}
+
+func (c *settingsChecker) directories(setting string, paths []string) {
+	for _, path := range paths {
+		if path == "" {
+			c.wrong(setting, "has an empty path; leave it out")
+		}
+		c.directory(setting, path)
+	}
+}
+
+// Shell is one that can be executed.
+func (c *settingsChecker) shell(setting, path string) {
+	_, bad := shelltext.Select(shelltext.Setting{Path: path, Where: setting}, c.env, func(path string) bool {
+		info, err := (disk.Files{}).Stat(path)
+		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+	})
+	if bad != nil {
+		c.wrong(setting, "cannot be: %s; %s", bad.Message, bad.Hint)
+	}
+}
+
+func (c *settingsChecker) atMost(setting string, given, most config.Duration) {
+	if given.Duration > most.Duration {
+		c.wrong(setting, "is %s; it must be at most %s", given.Duration, most.Duration)
+	}
+}
+
+// mcp checks those of troupe mcp itself that its dialects use.
+func (c *settingsChecker) mcp(s config.MCPSettings) {
+	for _, name := range s.Env {
+		if name == "" || strings.ContainsAny(name, "= \t\n\x00") {
+			c.wrong("mcp.env", "has %q; it is a list of names of variables, without their values", name)
+		}
+	}
+}
+
+// The bounds of omp.max_timeout, as of the parameter timeout.
+const (
+	ompLeastTimeout = time.Second
+	ompMostTimeout  = time.Hour
+)
+
+func (c *settingsChecker) omp(s *config.OMPSettings) {
+	if waits := omp.PollWaits(); s.PollWait.Duration != 0 && !slices.Contains(waits, s.PollWait.Duration) {
+		c.wrong("omp.poll_wait", "is %s; it must be one of %s", s.PollWait.Duration, spans(waits))
+	}
+	if most := omp.MaxJobs(0); int64(s.Jobs) > int64(most) {
+		c.wrong("omp.jobs", "is %d; it must be at most %d", s.Jobs, most)
+	}
+	if d := s.MaxTimeout.Duration; d != 0 && (d < ompLeastTimeout || d > ompMostTimeout) {
+		c.wrong("omp.max_timeout", "is %s; it must be from %s to %s, or left out", d, ompLeastTimeout, ompMostTimeout)
+	}
+	c.shell("omp.shell", s.Shell)
+	for i, r := range s.Rules {
+		c.rule("omp.rules", i+1, r)
+	}
+	c.path("omp.minimize_filters", s.MinimizeFilters)
+	c.directories("omp.skills", s.Skills)
+	c.directories("omp.agents", s.Agents)
+	c.directories("omp.plans", s.Plans)
+	c.directories("omp.memories", s.Memories)
+	c.directories("omp.rule_files", s.RulesOf)
+}
+
+// Rule checks one that is typed: the host's own may be void, and are then skipped
+// but nobody means that who writes one.
+func (c *settingsChecker) rule(setting string, nth int, r config.Rule) {
+	why := ""
+	switch {
+	case r.Pattern == "":
+		why = "no pattern; write a regular expression that finds the commands"
+	case r.Tool == "":
+		why = "no tool; name the one that is to be used instead"
+	case r.Message == "":
+		why = "no message; write what the model is told"
+	case len(shelltext.Compile([]shelltext.Rule{shelltext.Rule(r)})) == 0:
+		why = fmt.Sprintf("the pattern %q with the flags %q, which is no regular expression (RE2: it does not look ahead or behind; flags are of JavaScript)", r.Pattern, r.Flags)
+	}
+	if why != "" && c.err == nil {
+		c.err = config.TableError(c.file, c.text, setting, nth, fmt.Sprintf("%s, rule %d, has %s", setting, nth, why))
+	}
+}
+
+func (c *settingsChecker) opencode(s *config.OpenCodeSettings) {
+	c.shell("opencode.shell", s.Shell)
+	c.directory("opencode.temp_dir", s.TempDir)
+	c.directory("opencode.data_dir", s.DataDir)
+	for _, word := range s.Banned {
+		if word == "" || strings.ContainsAny(word, " \t\r\n") {
+			c.wrong("opencode.banned", "has %q; it is a list of first words of commands, as \"curl\"", word)
+		}
+	}
+}
+
+func (c *settingsChecker) copilot(s *config.CopilotSettings) {
+	c.atMost("copilot.initial_wait", s.InitialWait, config.Duration{Duration: copilot.MostWait})
+	c.directory("copilot.detached_logs", s.DetachedLogs)
+	if name := s.DetachedNames; strings.ContainsAny(name, "/\x00\n") || len(name) > messages.MaxNameLength || strings.HasPrefix(name, ".") {
+		c.wrong("copilot.detached_names", "is %q; it must be the beginning of the name of a file, of at most %d bytes", name, messages.MaxNameLength)
+	}
+}
+
+// spans are times as a person writes them: 30s, 1m, 5m.
+func spans(all []time.Duration) string {
+	var texts []string
+	for _, d := range all {
+		text := d.String()
+		if d >= time.Minute {
+			text = strings.TrimSuffix(text, "0s")
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}

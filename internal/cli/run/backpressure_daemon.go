@@ -1,0 +1,85 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"troupe/client"
+	"troupe/internal/cli/connect"
+	"troupe/messages"
+)
+
+// slowAfter is how long our reader may keep us waiting before the daemon is
+// asked to hold the job back for him: to follow how far the job is takes a
+// connection, which most runs need not have.
+const slowAfter = 20 * time.Millisecond
+
+// pacer implements host.
+func (h *daemonHost) pacer() (asker, time.Duration) { return &daemonPauser{daemonHost: h}, slowAfter }
+
+// daemonPauser asks the daemon how far a job is, and to hold it back.
+type daemonPauser struct {
+	*daemonHost
+	release func() // guarded by the brake that asks
+}
+
+// AskAgain implements asker.
+func (h *daemonPauser) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
+	if err := h.await(ctx); err != nil {
+		return nil, err
+	}
+	switch r := request().(type) {
+	case messages.FollowOutput:
+		return h.follow(ctx, r)
+	case messages.PauseOutput:
+		return messages.Acknowledged{}, h.hold(ctx, r)
+	}
+	return nil, errors.ErrUnsupported
+}
+
+// Follow waits for a byte behind r.From, and says how many there are.
+func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any, error) {
+	next, _, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1, Follow: true}, h.name(r.Job))
+	if err != nil {
+		return nil, err
+	}
+	_, size, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1}, h.name(r.Job))
+	if next <= r.From {
+		return messages.OutputEnded{Size: size}, err
+	}
+	return messages.OutputGrew{Size: size}, err
+}
+
+// look reads a byte at most: where it ends, and the size, are what is wanted.
+func (h *daemonPauser) look(ctx context.Context, what client.Range, id messages.JobID) (next, size int64, err error) {
+	out, err := connect.RetryBusy(ctx, connect.WasRejected, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
+	if err != nil {
+		return 0, 0, err
+	}
+	defer out.Close()
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		return 0, 0, err
+	}
+	next, err = out.Next()
+	return next, out.Size, err
+}
+
+// hold holds the job, until it is let go or we vanish.
+func (h *daemonPauser) hold(ctx context.Context, r messages.PauseOutput) error {
+	if !r.Hold {
+		if h.release != nil {
+			h.release()
+			h.release = nil
+		}
+		return nil
+	}
+	release, err := connect.RetryBusy(ctx, connect.WasRejected, func() (func(), error) {
+		return h.client.Hold(context.WithoutCancel(ctx), h.name(r.Job))
+	})
+	if err == nil {
+		h.release = release
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"troupe"
+	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
+	"troupe/internal/cli/out"
+	"troupe/messages"
+)
+
+// findHost chooses where the command runs: in the daemon, if one runs. Else a command that
+// must outlive this process starts a daemon, and any other runs in this process.
+func (g *foreground) findHost() error {
+	f := g.flags
+	if f.Detach {
+		return g.findDetached()
+	}
+	needed := f.Background || f.Session != "" || (f.PromoteAfter.Given || len(f.OnFinish) > 0) && !f.NoDaemon
+	if !f.NoDaemon {
+		c, err := connect.FindDaemon(g.main, needed, g.screen)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			g.host = newRemote(c, f.JSON, g.screen.Err.Terminal)
+			if err := g.forDaemon(); err != nil || f.Session == "" {
+				return err
+			}
+			return g.forSession(c)
+		}
+	}
+	if err := f.checkLocal(); err != nil {
+		return err
+	}
+	g.request.Umask = g.main.Mask
+	if f.PromoteAfter.Given {
+		g.screen.Notef("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
+	}
+	node, err := troupe.Open(context.Background(), troupe.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
+	if err != nil {
+		return err
+	}
+	g.host = localHost{node}
+	return nil
+}
+
+// look finds the host, unless a signal comes first: that a daemon is silent, or takes its
+// time to start, holds nobody who wants to leave. One that was started is left alone.
+func (g *foreground) look() error {
+	found := make(chan error, 1)
+	go func() { found <- g.findHost() }()
+	select {
+	case err := <-found:
+		if err == nil || !g.signals.Received() {
+			return err // a signal that comes now is for the command
+		}
+	case sig := <-g.signals.Heard:
+		g.signals.First(sig)
+	}
+	g.screen.Echoed(g.signals.Got)
+	return g.givenUp("the command was not started")
+}
+
+// forDaemon makes a request that means the same in another process as in ours.
+func (g *foreground) forDaemon() error {
+	r := &g.request
+	if r.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return noDirectory(err)
+		}
+		r.Dir = dir
+	}
+	r.Umask = g.main.Umask()
+	// What marks the processes of another node must not mark this job: that node
+	// would end it with its own.
+	r.BaseEnv = slices.DeleteFunc(slices.Clone(r.BaseEnv), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
+	switch {
+	case g.flags.Background && g.flags.Interactive:
+		r.Stdin = messages.StdinPipe // for troupe write
+	case g.flags.Background, g.flags.Detach:
+		r.Stdin = messages.StdinNull
+	case r.Stdin == messages.StdinHost && isNull(g.main.In):
+		r.Stdin = messages.StdinNull // there is nothing to pass on
+	case r.Stdin == messages.StdinHost:
+		r.Stdin = messages.StdinPipe
+		g.stdinForwarded = true
+	}
+	r.Background, r.PromoteAfter = g.flags.Background || g.flags.Detach, g.flags.PromoteAfter.D
+	return nil
+}
+
+// noDirectory is the error of a directory that was removed under who is in it.
+func noDirectory(err error) error {
+	return &messages.Error{
+		Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "change to one that exists",
+	}
+}
+
+// isNull says whether a file is the one that is always at its end.
+func isNull(f *os.File) bool {
+	null, err := os.Stat(os.DevNull)
+	info, ferr := f.Stat()
+	return err == nil && ferr == nil && os.SameFile(null, info)
+}
+
+// feed passes our input on to a command that does not share it. Its failure ends
+// the command: it would wait for what never comes.
+func (g *foreground) feed(ctx context.Context) {
+	h, ok := g.host.(*daemonHost)
+	if !ok || !g.stdinForwarded {
+		return
+	}
+	go func() {
+		if err := h.feed(ctx, g.job, g.main.In); err != nil {
+			g.abort(err)
+		}
+	}()
+}
+
+// tellGoesOn says that the command has not ended: its id is all that a program
+// wants, the rest is for people, and where no program takes the id.
+func (g *foreground) tellGoesOn(job messages.Job) error {
+	var err error
+	switch {
+	case g.flags.JSON:
+		err = out.WriteJSON(g.main.Out, job)
+	case g.request.Background:
+		_, err = fmt.Fprintln(g.main.Out, job.ID)
+	}
+	switch {
+	case g.request.Detach && (err != nil || !g.flags.JSON):
+		g.tellDetached(job)
+	case err != nil || !g.flags.JSON && !g.request.Background:
+		g.screen.Notef("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
+	}
+	if errors.Is(err, unix.EPIPE) {
+		return cli.ExitStatus(cli.SignalBase + int(unix.SIGPIPE))
+	}
+	return err
+}

@@ -1,0 +1,335 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/client"
+	"troupe/internal/cli/connect"
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// daemonHost is the daemon. A foreground run is ours as long as its request is open:
+// the daemon stops it when we vanish.
+type daemonHost struct {
+	client *client.Client
+	text   bool          // the reply shall have the end of the output
+	person bool          // somebody sits at a terminal
+	known  chan struct{} // closed when the daemon knows the job
+	cancel context.CancelFunc
+	once   sync.Once
+
+	mu        sync.Mutex
+	replyText *wire.Shown    // what the reply had
+	joined    messages.JobID // another's job, which the key of the run meant
+}
+
+func newRemote(c *client.Client, text, person bool) *daemonHost {
+	return &daemonHost{client: c, text: text, person: person, known: make(chan struct{}), cancel: func() {}}
+}
+
+func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
+	r.UID = messages.UID(ulid.Make().String())
+	ctx, cancel := context.WithCancel(context.Background())
+	h.cancel = cancel
+	with := []client.Option{client.WithID(func(messages.JobID) { h.tell() })}
+	if h.text {
+		with = append(with, client.WithText(view.DefaultBytes))
+	}
+	return messages.JobID(r.UID), func() (messages.Job, error) {
+		defer cancel()
+		defer h.tell() // a run that joins another is known only now
+		result, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
+		h.mu.Lock()
+		h.replyText = result.Text
+		if uid := messages.JobID(result.Job.UID); uid != messages.JobID(r.UID) {
+			h.joined = uid
+		}
+		h.mu.Unlock()
+		var coded *messages.Error
+		switch {
+		case err == nil || errors.As(err, &coded):
+		case ctx.Err() != nil:
+			err = givenUp
+		default:
+			err = connect.BrokenOff(err)
+		}
+		return result.Job, err
+	}
+}
+
+// givenUp is a run that was stopped before the daemon had said that it knows it.
+var givenUp = &messages.Error{Code: messages.Internal, Reason: "interrupted"}
+
+func (h *daemonHost) tell() { h.once.Do(func() { close(h.known) }) }
+
+// await waits until the daemon knows the job.
+func (h *daemonHost) await(ctx context.Context) error {
+	select {
+	case <-h.known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Name is the job that an id of ours means.
+func (h *daemonHost) name(id messages.JobID) messages.JobID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return cmp.Or(h.joined, id)
+}
+
+func (h *daemonHost) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	return h.client.Job(ctx, h.name(id))
+}
+
+// stop ends the job; one that the daemon does not know yet is given up.
+func (h *daemonHost) stop(ctx context.Context, r messages.StopCommand) error {
+	select {
+	case <-h.known:
+	default:
+		h.cancel()
+		return nil
+	}
+	r.Job = h.name(r.Job)
+	_, err := h.client.Stop(ctx, r)
+	if connect.IsBusy(err) {
+		h.cancel() // it ends with our request, too
+	}
+	return err
+}
+
+func (h *daemonHost) output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error) {
+	if err := h.await(ctx); err != nil {
+		return nil, err
+	}
+	return &rangeReader{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
+}
+
+// blocked asks only for a person: a wait is a connection of the daemon. Events would
+// not tell: they come when the journal has them, whose disk may be the full one.
+func (h *daemonHost) blocked(ctx context.Context, id messages.JobID) bool {
+	if !h.person || h.await(ctx) != nil {
+		return false
+	}
+	end, err := h.client.Await(ctx, messages.WaitJobs{
+		Jobs: []messages.JobID{h.name(id)}, Condition: messages.Condition{Kind: messages.UntilBlocked},
+	})
+	return err == nil && end.Satisfied
+}
+
+func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
+	page, err := connect.RetryBusy(ctx, connect.WasRejected, func() (wire.Page, error) {
+		return h.client.Text(ctx, h.name(id), client.TextView{Stream: stream, Tail: 1, Bytes: 1})
+	})
+	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
+}
+
+// view is the end of the one stream there is, or of both, as the reply had it.
+func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, error) {
+	if len(job.Output) != 1 {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.replyText == nil {
+			return view.View{}, &messages.Error{Code: messages.OutputUnavailable, Message: "the daemon sent no text"}
+		}
+		return view.View{Text: h.replyText.Text, Truncated: h.replyText.Truncated}, nil
+	}
+	page, err := connect.RetryBusy(ctx, connect.WasRejected, func() (wire.Page, error) {
+		return h.client.Text(ctx, messages.JobID(job.UID), client.TextView{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
+	})
+	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
+}
+
+func (h *daemonHost) keep(_ messages.Job, out messages.StreamOutput) (string, error) {
+	return out.File, nil
+}
+
+func (h *daemonHost) shutdown(context.Context, messages.ShutdownNode) error { return h.client.Close() }
+
+func (h *daemonHost) ours() bool { return false }
+
+// rangeReader follows an output in pieces, each of which tells exactly where it
+// ended: what was not kept moves the offset by more than was read, and only the
+// end of a reply says so.
+type rangeReader struct {
+	ctx    context.Context //nolint:containedctx // a reader's Read takes none
+	client *client.Client
+	job    messages.JobID
+	stream messages.Stream
+	offset int64
+	to     int64 // negative: the end of the stream
+	gaps   []messages.OutputGap
+
+	now   *client.Output // a piece of what was there
+	read  int64          // of it
+	waits bool
+	ended bool
+	next  time.Time // when the next piece may be asked for
+}
+
+// pieceEvery is the least time between two pieces behind a wait: a command that
+// prints line by line would cost two requests a line, of which a client has 100 a
+// second, and nobody reads faster.
+const pieceEvery = 50 * time.Millisecond
+
+// Offset implements follower: what lies before it was read or left out.
+func (s *rangeReader) Offset() int64 { return s.offset + s.read }
+
+// Gaps implements follower.
+func (s *rangeReader) Gaps() []messages.OutputGap { return s.gaps }
+
+// Read implements io.Reader.
+func (s *rangeReader) Read(p []byte) (int, error) {
+	for {
+		if s.ended || s.to >= 0 && s.offset >= s.to {
+			return 0, io.EOF
+		}
+		var n int
+		var err error
+		if s.waits {
+			err = s.wait()
+		} else {
+			n, err = s.piece(p)
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// Wait waits until there is a next byte, which the next piece begins with.
+func (s *rangeReader) wait() error {
+	select {
+	case <-time.After(time.Until(s.next)):
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+	s.next = time.Now().Add(pieceEvery)
+	out, err := s.open(s.ctx, client.Range{Offset: s.offset, Limit: 1, Follow: true})
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	n, err := io.Copy(io.Discard, out)
+	if err == nil {
+		_, err = out.Next() // it came to its end
+	}
+	if err != nil {
+		return s.broken(err)
+	}
+	s.waits, s.ended = false, n == 0
+	return nil
+}
+
+// piece reads on in what was there when it was opened.
+func (s *rangeReader) piece(p []byte) (int, error) {
+	if s.now == nil {
+		what := client.Range{Offset: s.offset}
+		if s.to >= 0 {
+			what.Limit = s.to - s.offset
+		}
+		var err error
+		if s.now, err = s.open(context.WithoutCancel(s.ctx), what); err != nil { // it ends by itself, and then says where
+			return 0, err
+		}
+	}
+	n, err := s.now.Read(p)
+	s.read += int64(n)
+	switch {
+	case n > 0:
+		return n, nil
+	case !errors.Is(err, io.EOF):
+		return 0, s.broken(err)
+	}
+	if err := s.moved(s.now); err != nil {
+		return 0, err
+	}
+	s.waits = true
+	err = s.now.Close()
+	s.now = nil
+	return 0, err
+}
+
+func (s *rangeReader) open(ctx context.Context, what client.Range) (*client.Output, error) {
+	what.Stream = s.stream
+	out, err := connect.RetryBusy(s.ctx, connect.WasRejected, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	var coded *messages.Error
+	if err != nil && s.ctx.Err() == nil && (!errors.As(err, &coded) || coded.Code == messages.ShuttingDown) {
+		err = connect.BrokenOff(err)
+	}
+	return out, err
+}
+
+// moved takes where a reply has ended.
+func (s *rangeReader) moved(out *client.Output) error {
+	next, err := out.Next()
+	if err != nil {
+		return s.broken(err)
+	}
+	gaps, err := out.Gaps()
+	if err != nil {
+		return err
+	}
+	s.gaps, s.offset, s.read = append(s.gaps, gaps...), max(next, s.offset), 0
+	return nil
+}
+
+// broken is the error of a reply that did not come to its end.
+func (s *rangeReader) broken(err error) error {
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	return connect.BrokenOff(err)
+}
+
+// Close implements io.Closer.
+func (s *rangeReader) Close() error {
+	if s.now == nil {
+		return nil
+	}
+	return s.now.Close()
+}
+
+// feed passes our input on to the job, as fast as it takes it.
+func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader) error {
+	if h.await(ctx) != nil || h.started(ctx, id) != nil {
+		return nil // it is over
+	}
+	w := &connect.InputWriter{Command: &connect.Command{Client: h.client, Ctx: ctx}, ID: id}
+	err := w.Copy(from)
+	if err == nil {
+		err = h.client.CloseInput(ctx, id)
+	}
+	var coded *messages.Error
+	switch {
+	case ctx.Err() != nil, !errors.As(err, &coded): // a connection that broke is told by the reply to the run
+		return nil
+	case coded.Code == messages.JobFinished, coded.Code == messages.NoInput:
+		return nil // it reads no more
+	}
+	return fmt.Errorf("the input cannot be passed on: %w", err)
+}
+
+// started waits until the job takes input, or will not any more.
+func (h *daemonHost) started(ctx context.Context, id messages.JobID) error {
+	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
+		if err != nil {
+			return err
+		}
+		if e.Job != nil && e.Job.State != messages.Queued && e.Job.State != messages.Starting {
+			return nil
+		}
+	}
+	return nil
+}

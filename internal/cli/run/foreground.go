@@ -1,0 +1,235 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/internal/cli"
+	"troupe/internal/cli/connect"
+	"troupe/internal/cli/terminal"
+	"troupe/messages"
+)
+
+// foreground is one command that runs while we wait for it, in a node of this
+// process or in the daemon.
+//
+//	find a host ─ submit ─ wait ─ flush ─ result ─ shutdown ─ report
+//	                 └ a signal, or the loss of our reader, stops the command
+type foreground struct {
+	main    *cli.Main
+	flags   *Flags
+	request messages.RunCommand
+	screen  *terminal.Printer
+	signals *cli.Signals
+	host    host
+
+	job     messages.JobID // its ULID, which names it from the start
+	relays  []*relay
+	relayed chan error       // each relay says once how it ended
+	showing int              // relays that have not
+	fault   error            // the first error of one
+	asked   <-chan time.Time // the command was asked to end a while ago
+	hurried bool             // a signal has cost some of the object
+
+	useless        chan error // why it must end: its output can never be stored, or our input not be passed on
+	stdinForwarded bool       // our input is passed on
+	outputErr      error      // why the output was not shown to its end
+	unset          string     // why the shell of the session began without what is set up for it
+}
+
+// askedFor is how long the command may take to end before it is told that it was
+// asked to, and how to kill it. Most end at once.
+const askedFor = 500 * time.Millisecond
+
+// Execute runs one command in a node of this process, and ends as it did.
+func Execute(m *cli.Main, f *Flags, args []string, argv bool) error {
+	r, err := newRequest(m, f, args, argv)
+	if err != nil {
+		return err
+	}
+	g := &foreground{main: m, flags: f, request: r, screen: terminal.NewPrinter(m), signals: cli.Listen(), useless: make(chan error, 1)}
+	defer g.signals.Close()
+	if err := g.look(); err != nil {
+		return err
+	}
+	return g.run()
+}
+
+func (g *foreground) run() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	pass, leave := g.attachTerminal(ctx)
+	defer leave(true) // only the first one counts
+	end := g.submit(ctx)
+	pass()
+	deaf := g.warnOutputFull(ctx)
+	turn := g.warnQueued(ctx)
+	quiet := g.progress(ctx)
+	e := g.wait(end)
+	quiet()
+	turn()
+	deaf()
+	if e.err != nil {
+		cancel()
+		leave(g.addReattachHint(&e))
+		g.printSurvivors(g.shutdown())
+		return g.unknown(e.err)
+	}
+	g.flush(e.job)
+	leave(!e.job.State.Ended() || e.job.Outcome != messages.Exited)
+	cancel()
+	if !e.job.State.Ended() || g.begunBefore(e.job) {
+		err := g.tellGoesOn(e.job)
+		g.printSurvivors(g.shutdown())
+		g.signals.WaitWriter(g.screen.Notes.Wait)
+		return err
+	}
+	var object *resultObject
+	if g.flags.JSON {
+		object = g.object(e.job, g.result)
+	}
+	left := g.leftovers(e.job)
+	g.unset = g.snapshotError(e.job)
+	return g.report(e.job, object, left, g.shutdown())
+}
+
+// begunBefore says whether all that was asked for has happened: a command for the background has
+// started. It is over already where an earlier run with the same key has started it.
+func (g *foreground) begunBefore(job messages.Job) bool {
+	return g.request.Background && !job.Started.IsZero() && g.signals.Got == 0 && g.fault == nil
+}
+
+// ended is the reply to the run.
+type ended struct {
+	job messages.Job
+	err error
+}
+
+// submit asks for the run and begins to show what it prints.
+func (g *foreground) submit(ctx context.Context) <-chan ended {
+	id, wait := g.host.submit(g.request)
+	g.job = id
+	end := make(chan ended, 1)
+	go func() {
+		job, err := wait()
+		end <- ended{job, err}
+	}()
+	g.feed(ctx)
+	if g.flags.JSON || g.request.Background {
+		return end
+	}
+	panes := map[messages.Stream]*terminal.Stream{messages.Merged: &g.screen.Out}
+	if g.request.Streams == messages.SeparateStreams {
+		panes = map[messages.Stream]*terminal.Stream{messages.Stdout: &g.screen.Out, messages.Stderr: &g.screen.Err}
+	}
+	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
+	node, patience := g.host.pacer()
+	hold, most := &outputPauser{node: node, job: g.job}, behindFor(g.request.Quota)
+	for stream, to := range panes {
+		relay := newRelay(ctx, g.host, stream, to, hold, most, patience)
+		g.relays = append(g.relays, relay)
+		go func() { g.relayed <- relay.show(ctx) }()
+	}
+	return end
+}
+
+// Wait waits for the end of the command.
+func (g *foreground) wait(end <-chan ended) ended {
+	for {
+		select {
+		case e := <-end:
+			return e
+		case sig := <-g.signals.Heard:
+			g.interrupt(sig)
+		case <-g.asked:
+			g.screen.Notef("%s: the command was asked to end; once more kills it", cli.SignalName(g.signals.Got))
+		case err := <-g.relayed:
+			g.relayDone(err)
+		case err := <-g.useless:
+			if g.signals.Got == unix.SIGHUP {
+				continue // what was read went with the terminal, and the command is told to end
+			}
+			g.fail(err, err.Error())
+		}
+	}
+}
+
+// flush shows the rest of what the command had written when it ended. What
+// processes that it left behind write later is not shown. A signal ends it, and
+// one that came before leaves little time: the reader may never come back.
+func (g *foreground) flush(job messages.Job) {
+	sizes := map[messages.Stream]int64{}
+	for _, out := range job.Output {
+		sizes[out.Stream] = out.Bytes
+	}
+	for _, relay := range g.relays {
+		relay.finish(sizes[relay.stream])
+	}
+	late := g.signals.Late()
+	for g.showing > 0 {
+		select {
+		case err := <-g.relayed:
+			g.relayDone(err)
+			continue
+		case sig := <-g.signals.Heard:
+			g.signals.First(sig)
+		case <-late:
+		}
+		g.screen.Notef("nobody reads the end of the output: it was not shown")
+		return
+	}
+}
+
+// relayDone takes the end of a relay. Without a reader the command goes on for
+// nobody, as it would not if it wrote to the reader itself.
+func (g *foreground) relayDone(err error) {
+	g.showing--
+	if errors.Is(err, connect.DaemonLeft) {
+		g.outputErr = err // the reply to the run says more, if there is one
+		return
+	}
+	if err != nil {
+		g.fail(err, "what it prints can no longer be shown: "+err.Error())
+	}
+}
+
+// abort has the command ended for what troupe cannot do, by who waits for its end. The
+// first one is enough: nobody may be left to hear of the second.
+func (g *foreground) abort(err error) {
+	select {
+	case g.useless <- err:
+	default:
+	}
+}
+
+// fail ends the command for what troupe cannot do. The first one is told.
+func (g *foreground) fail(err error, reason string) {
+	if g.fault == nil {
+		g.fault = err
+		g.stop(0, reason)
+	}
+}
+
+// Interrupt stops the command: politely at first, then at once.
+func (g *foreground) interrupt(sig os.Signal) {
+	g.screen.Echoed(sig)
+	reason := "interrupted by " + cli.SignalName(sig)
+	if !g.signals.First(sig) || sig == unix.SIGQUIT {
+		g.asked = nil
+		g.stop(-1, reason)
+		return
+	}
+	g.asked = time.After(askedFor)
+	g.stop(0, reason)
+}
+
+// stop asks for the end of the command and does not wait for it.
+func (g *foreground) stop(grace time.Duration, reason string) {
+	go func() {
+		_ = g.host.stop(context.Background(), messages.StopCommand{Job: g.job, Grace: grace, Reason: reason})
+	}()
+}

@@ -1,0 +1,201 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
+
+	"troupe"
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
+	"troupe/messages"
+)
+
+// leftovers is how many processes the command has left behind that will end with
+// the node.
+func (g *foreground) leftovers(job messages.Job) int {
+	if job.Children == 0 || !g.host.ours() {
+		return 0
+	}
+	if now, err := g.host.job(context.Background(), g.job); err == nil && now.State == messages.Retired {
+		return 0 // they have ended by themselves
+	}
+	return job.Children
+}
+
+// shutdown ends the node and what is left in it. A signal ends it at once.
+func (g *foreground) shutdown() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	end := make(chan error, 1)
+	go func() {
+		end <- g.host.shutdown(ctx, messages.ShutdownNode{Reason: "the command has ended", Grace: g.request.Grace})
+	}()
+	for {
+		select {
+		case err := <-end:
+			if g.host.ours() {
+				g.screen.GuardAgain()
+			}
+			return err
+		case sig := <-g.signals.Heard:
+			g.signals.First(sig)
+			cancel()
+		}
+	}
+}
+
+// report says what became of the command, and is its exit status. A signal ends
+// the wait for whoever reads that.
+func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
+	g.signals.Release()
+	if left > 0 {
+		g.screen.Notef("ended %s that the command left behind", out.Plural(left, "background process"))
+	}
+	g.printSurvivors(shutdown)
+	if object != nil {
+		g.print(object)
+	} else {
+		g.printEnd(job)
+		g.printGaps(job)
+	}
+	end := cli.ExitStatus(g.status(job))
+	g.signals.WaitWriter(g.screen.Notes.Wait)
+	return end
+}
+
+// unknown is how a run ends of which no record came.
+func (g *foreground) unknown(err error) error {
+	switch {
+	case !errors.Is(err, givenUp):
+	case g.fault != nil:
+		err = g.fault
+	default:
+		return g.givenUp("the command was given up before the daemon had said that it has it")
+	}
+	g.signals.Release()
+	g.signals.WaitWriter(g.screen.Notes.Wait)
+	return err
+}
+
+// givenUp says what a signal has ended before there was a record, and is its status.
+func (g *foreground) givenUp(what string) error {
+	g.signals.Release()
+	why := *givenUp
+	why.Message = what + ": interrupted by " + cli.SignalName(g.signals.Got)
+	if g.flags.JSON {
+		g.print(out.ErrorObject{V: messages.JSONVersion, Error: why})
+	} else {
+		g.screen.Notef("%s", why.Message)
+	}
+	g.signals.WaitWriter(g.screen.Notes.Wait)
+	return cli.ExitStatus(cli.SignalBase + int(g.signals.Got))
+}
+
+// Print writes the object, behind what was said.
+func (g *foreground) print(object any) {
+	written := make(chan error, 1)
+	read := g.signals.WaitWriter(func() {
+		g.screen.Notes.Wait()
+		written <- out.WriteJSON(g.main.Out, object)
+	})
+	if !read {
+		g.hurried = true
+		g.screen.Notef("nobody reads stdout: the result was not written, or only in part")
+	} else if err := <-written; err != nil {
+		g.fault = &out.OutputError{Err: err}
+	}
+}
+
+// status is the exit status for a job that has ended.
+func (g *foreground) status(job messages.Job) int {
+	switch {
+	case errors.Is(g.fault, unix.EPIPE):
+		return cli.SignalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
+	case g.signals.HungUp(errors.Join(g.fault, g.outputErr)):
+		return cli.SignalBase + int(unix.SIGHUP)
+	case g.outputErr != nil && job.Outcome != messages.Cancelled:
+		g.screen.Notef("the output was not shown to its end: %v", g.outputErr)
+		return cli.StatusOwn
+	case g.fault != nil && job.Outcome != messages.FailedToStart:
+		g.screen.Notef("%v", g.fault)
+		return cli.StatusOwn
+	case g.signals.Got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
+		return cli.SignalBase + int(g.signals.Got)
+	}
+	return job.ExitCode()
+}
+
+// printEnd says why a command ended that did not end by itself.
+func (g *foreground) printEnd(job messages.Job) {
+	switch job.Outcome {
+	case messages.TimedOut:
+		g.screen.Notef("the command reached its deadline of %s and was ended", job.Timeout)
+	case messages.Cancelled:
+		if g.fault == nil {
+			g.screen.Notef("the command was ended: %s", job.Cause.Reason)
+		}
+	case messages.Signaled:
+		why := ""
+		if job.OOM == messages.Yes {
+			why = ": the machine or its memory limit had no memory left"
+		}
+		g.screen.Notef("the command was ended by signal %s%s", job.Status.Signal, why)
+	case messages.FailedToStart, messages.Lost:
+		g.screen.Notef("%v", &job.Err)
+	}
+	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // by who waits for room still, or by a child that holds it
+		g.screen.Notef("there was no room for the output for a while: its end may be missing")
+	}
+	for _, s := range job.Survivors {
+		g.screen.Notef("%v", out.SurvivorError(s))
+	}
+	if job.HasFlag(messages.FlagReplaced) {
+		g.screen.Notef("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
+	}
+	if job.HasFlag(messages.FlagNoSnapshot) {
+		g.screen.Notef("session %s began without what is set up for its shell: %s", job.Session, cmp.Or(g.unset, "it is not known why"))
+	}
+	for _, flag := range job.Flags {
+		if text, ok := flagTexts[flag]; ok {
+			g.screen.Notef("%s", text)
+		}
+	}
+}
+
+// flagTexts are the sentences for the flags that a person should know of.
+var flagTexts = map[messages.Flag]string{
+	messages.FlagTreeUnverified: "only its process groups could be reached: what left them may still run",
+	messages.FlagLogTampered:    "its log was changed from outside: some of the output may be wrong",
+	messages.FlagLogUnlinked:    "its log was deleted while it ran: some of the output may be missing",
+	messages.FlagKeeperFault:    "troupe failed while it ran: some of the output may be missing",
+}
+
+// printGaps says what was not shown because it was gone first.
+func (g *foreground) printGaps(job messages.Job) {
+	lost := int64(0)
+	for _, relay := range g.relays {
+		lost += relay.lost.Load()
+	}
+	if lost > 0 {
+		g.screen.Notef("%s of the output were left out%s", humanize.IBytes(uint64(lost)), out.WhyLost(job))
+	}
+}
+
+// printSurvivors names what could not be ended.
+func (g *foreground) printSurvivors(shutdown error) {
+	var left *troupe.SurvivorsError
+	switch {
+	case shutdown == nil:
+	case errors.As(shutdown, &left):
+		for _, s := range left.Survivors {
+			g.screen.Notef("%v", out.SurvivorError(s))
+		}
+	case errors.Is(shutdown, context.Canceled): // a signal has cut it short
+	default:
+		g.screen.Notef("%v", shutdown)
+	}
+}

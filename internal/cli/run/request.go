@@ -1,0 +1,118 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"troupe/internal/cli"
+	"troupe/internal/cli/out"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// newRequest makes the request of the flags and arguments. Nothing is started for
+// one that makes no sense. argv says that the arguments are no shell text, were
+// there only one.
+func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCommand, error) {
+	r := messages.RunCommand{
+		Key: f.Key, Scope: messages.ScopePath(f.Scope), Name: f.Name, Description: f.Description, Shell: f.Shell,
+		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: stdinMode(m, f), Streams: streamMode(m, f),
+		Timeout: f.Timeout.D, Grace: f.Grace.D, OnExit: messages.OnExit(f.OnExit.Value), OnFinish: f.OnFinish, Quota: f.MaxOutput.Quota,
+	}
+	if err := f.check(); err != nil {
+		return r, err
+	}
+	if f.PTY {
+		r.Terminal, r.Stdin, r.Streams = cli.TerminalSize(m), messages.StdinNull, messages.MergedStreams
+		if forwardsKeys(m, f) {
+			r.Stdin = "" // what is typed there
+		}
+		r.Shown = !f.JSON && !f.NoStdin && cli.IsTerminal(m.Out) && cli.IsTerminal(m.In)
+	}
+	if f.Grace.Given && r.Grace == 0 {
+		r.Grace = -1 // of a request, 0 is the default
+	}
+	if policy := messages.EnvPolicy(f.EnvPolicy.Value); policy != "" && policy != messages.EnvCaller {
+		r.EnvPolicy, r.BaseEnv = policy, nil
+	}
+	r.Session = messages.SessionID(f.Session)
+	if outer, ok := m.Getenv(shelltext.ScopeVar); ok && f.Scope == "" && messages.ScopePath(outer).Check() == nil {
+		r.Scope = messages.ScopePath(outer)
+	}
+	for _, fill := range []func(*messages.RunCommand) error{
+		func(r *messages.RunCommand) error { return setCommand(m, r, f, args, argv) },
+		func(r *messages.RunCommand) error { return workDir(r, f.Cwd) },
+		func(r *messages.RunCommand) error { return addVariables(m, r, f) },
+		func(r *messages.RunCommand) error { return logFile(r, f) },
+	} {
+		if err := fill(&r); err != nil {
+			return r, err
+		}
+	}
+	err := r.Check()
+	if err == nil {
+		return r, nil
+	}
+	if err.Reason == "on_finish" && err.Code == messages.TooLarge { // of flags, too many are a fault of what was typed
+		err.Code = messages.InvalidParams
+	}
+	return r, err
+}
+
+// setCommand takes what is to be run from the arguments or a file.
+func setCommand(m *cli.Main, r *messages.RunCommand, f *Flags, args []string, argv bool) error {
+	var err error
+	switch {
+	case f.File != "" && len(args) > 0:
+		return messages.Invalid("command", fmt.Sprintf("the shell text comes from -f, and %q is too much; give one of them", args[0]))
+	case f.File != "":
+		r.Text, err = commandText(m, f.File)
+	case len(args) == 0:
+		e := messages.Invalid("empty_command", "there is no command")
+		e.Hint = "troupe run 'SHELL TEXT', troupe run PROG ARG..., or troupe run -f FILE"
+		return e
+	case len(args) == 1 && !argv:
+		r.Text = args[0]
+	default:
+		r.Argv = args
+	}
+	return err
+}
+
+// commandText reads a shell text, and no more than is allowed.
+func commandText(m *cli.Main, file string) (string, error) {
+	from := m.In
+	if file != "-" {
+		var err error
+		if from, err = os.Open(file); err != nil {
+			return "", out.Unreadable("file", "the shell text", err)
+		}
+		defer from.Close()
+	}
+	b, err := io.ReadAll(io.LimitReader(from, messages.MaxText+1))
+	if err != nil {
+		return "", out.Unreadable("file", "the shell text", err)
+	}
+	return string(b), nil
+}
+
+// workDir makes -C absolute; whether it is there is seen at the start.
+func workDir(r *messages.RunCommand, cwd string) error {
+	if cwd == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(cwd)
+	if err != nil {
+		code := messages.CwdNotFound
+		if !errors.Is(err, syscall.ENOENT) {
+			code = messages.InvalidParams
+		}
+		return &messages.Error{Code: code, Reason: "cwd", Message: fmt.Sprintf("%q is relative, and the current directory cannot be found", cwd), Hint: "give an absolute path"}
+	}
+	r.Dir = dir
+	return nil
+}

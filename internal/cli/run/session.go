@@ -1,0 +1,75 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"troupe/client"
+	"troupe/internal/cli/out"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// forSession makes the request for the daemon one for a session: what we are is what a
+// shell begins with that has to be opened, and one that is open stays as it is.
+func (g *foreground) forSession(c *client.Client) error {
+	r, f := &g.request, g.flags
+	plan := &messages.SessionPlan{
+		Dir: r.Dir, EnvPolicy: r.EnvPolicy, BaseEnv: r.BaseEnv, Umask: r.Umask, Shell: f.Shell,
+	}
+	info, open, err := g.openSession(c)
+	switch {
+	case err != nil:
+		return err
+	case open && info.Shell == "": // on pipes: each command is a process of its own, as ours
+		r.Open, r.Shell = &messages.SessionPlan{Backend: info.Backend}, f.Shell
+		if f.Cwd == "" {
+			r.Dir = ""
+		}
+		return nil
+	case open && !f.Background && info.Running > 0 && g.inside(info):
+		return &messages.Error{
+			Code: messages.Busy, Reason: "session", Message: fmt.Sprintf("session %s runs a command, which may be the one that asks: its shell would wait for itself", info.Session),
+			Hint: "run it without -s, or in the background with -b",
+		}
+	}
+	if !open && plan.Shell == "" {
+		if plan.Shell, err = liveShell(g.main); err != nil {
+			return err
+		}
+	}
+	if f.PTY {
+		plan.Backend, plan.Terminal = messages.BackendShellPTY, r.Terminal
+	}
+	if open && info.Backend == messages.BackendShellPTY {
+		if f.Streams.Value == string(messages.SeparateStreams) {
+			return out.Unsupported("streams", fmt.Sprintf("session %s has one output, that of its terminal", info.Session), "leave --streams out, or use another session")
+		}
+		r.Streams = messages.MergedStreams
+	}
+	r.Open, r.EnvPolicy, r.BaseEnv, r.Umask, r.Shell = plan, "", nil, "", ""
+	if f.Cwd == "" {
+		r.Dir = "" // where the shell is
+	}
+	return nil
+}
+
+// openSession looks whether the session is open, and as what.
+func (g *foreground) openSession(c *client.Client) (info messages.SessionInfo, open bool, err error) {
+	scope := cmp.Or(g.request.Scope, messages.MainScope)
+	list, err := c.Sessions(context.Background(), scope)
+	for _, s := range list {
+		if s.Scope == scope && s.Session == g.request.Session {
+			return s, true, nil
+		}
+	}
+	return info, false, err
+}
+
+// inside says whether we are a command of the session.
+func (g *foreground) inside(info messages.SessionInfo) bool {
+	scope, _ := g.main.Getenv(shelltext.ScopeVar)
+	session, _ := g.main.Getenv(shelltext.SessionVar)
+	return scope == string(info.Scope) && session == string(info.Session)
+}
