@@ -88,7 +88,7 @@ started when told to, and reports how it ended exactly once.`,
 	verbs := []*cobra.Command{
 		runCommand(m), psCommand(m), showCommand(m), screenCommand(m), stopCommand(m), killCommand(m), signalCommand(m), promoteCommand(m),
 		deadlineCommand(m), waitCommand(m), logsCommand(m), attachCommand(m), writeCommand(m), sessionsCommand(m), closeCommand(m), scopesCommand(m),
-		handoverCommand(m), rmCommand(m), statsCommand(m), eventsCommand(m), serveCommand(m), shutdownCommand(m), mcpCommand(m), keeperCommand(m), guardCommand(m),
+		handoverCommand(m), rmCommand(m), statsCommand(m), eventsCommand(m), serveCommand(m), shutdownCommand(m), mcpCommand(m), keeperCommand(m), terminalGuardCommand(m),
 		completionCommand(m), doctorCommand(m), versionCommand(m),
 	}
 	for _, verb := range verbs {

@@ -8,7 +8,7 @@ import (
 	"troupe/internal/cli/terminal"
 )
 
-func guardCommand(m *cli.Main) *cobra.Command {
+func terminalGuardCommand(m *cli.Main) *cobra.Command {
 	return &cobra.Command{
 		Use: terminal.GuardVerb, Short: "Restore the terminal of a troupe that is killed", Args: flags.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error { return terminal.RestoreTerminal(m) },

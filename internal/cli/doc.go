@@ -1,9 +1,9 @@
 // Package cli is what every verb of troupe takes: the files, environment and version of the
 // program, its exit statuses, its signals and its terminals. It prints nothing.
 //
-//	main.go      Main, the surroundings of the program
-//	signals.go   the signals that end or interrupt a verb
-//	status.go    exit statuses
-//	tty.go       descriptors, terminals and their size
-//	version.go   the build, as troupe version prints it
+//	main.go       Main, the surroundings of the program
+//	signals.go    the signals that end or interrupt a verb
+//	status.go     exit statuses
+//	terminal.go   descriptors, terminals and their size
+//	version.go    the build, as troupe version prints it
 package cli

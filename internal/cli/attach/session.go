@@ -152,7 +152,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 	go func() {
 		err := s.readOutput(ctx)
 		var end cli.ExitStatus
-		if err == nil || errors.As(err, &end) && !errors.Is(err, out.ErrUnread) { // the other stream may go on for a little
+		if err == nil || errors.As(err, &end) && !errors.Is(err, out.ErrSIGPIPE) { // the other stream may go on for a little
 			err = cmp.Or(<-second, err)
 		}
 		heard <- err

@@ -2,9 +2,9 @@
 // then the environment. Its errors name the line and what is allowed there. It knows
 // the directories and file names of troupe.
 //
-//	config.go     the settings, and reading them
-//	dialects.go   the settings of MCP dialects
-//	line.go       finds the line of a setting
-//	paths.go      directories and names of files
-//	type.go       finds the type of a setting by reflection
+//	config.go                 the settings, and reading them
+//	copilot_opencode_omp.go   the settings of MCP dialects
+//	line.go                   finds the line of a setting
+//	path.go                   directories and names of files
+//	type.go                   finds the type of a setting by reflection
 package config

@@ -164,8 +164,8 @@ func (a *Command) UntilReaderGone(do func() error) error {
 	defer done()
 	a.Ctx = ctx
 	err := do()
-	if err != nil && errors.Is(context.Cause(ctx), out.ErrUnread) {
-		return out.ErrUnread
+	if err != nil && errors.Is(context.Cause(ctx), out.ErrSIGPIPE) {
+		return out.ErrSIGPIPE
 	}
 	return err
 }

@@ -4,9 +4,9 @@
 //
 //	broken.go           errors of a connection that broke
 //	busy_retry.go       retries while the daemon is busy
+//	close_on_exec.go    what a daemon inherits, and its exit
 //	complete.go         completion of jobs, sessions and scopes
 //	daemon_command.go   Command, a verb that asks the daemon
-//	daemon_ready.go     the pipe on which a new daemon reports
 //	daemon_start.go     starts the daemon
 //	find.go             finds the daemon, or starts it
 //	fleet.go            the keepers of detached jobs
@@ -14,4 +14,5 @@
 //	lock.go             the lock of a state directory
 //	output_logs.go      outputs of jobs, from journal and keeper
 //	pidfile.go          verbs for the detached job of a pid file
+//	ready_pipe.go       the pipe on which a new daemon reports
 package connect

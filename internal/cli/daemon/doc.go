@@ -1,11 +1,11 @@
 // Package daemon runs the daemon: it locks the state directory, opens the keeper, the journal
 // and the node, and serves requests until a client or a signal ends it.
 //
-//	daemon.go         opens, runs and closes the daemon
-//	log.go            the daemon's log
-//	metrics.go        numbers for Prometheus
-//	metrics_http.go   serves the numbers
-//	node.go           the node, its keeper and its journal
-//	serve.go          the flags of serve
-//	systemd.go        the service manager: sockets, readiness, watchdog
+//	daemon.go          opens, runs and closes the daemon
+//	log.go             the daemon's log
+//	metrics.go         numbers for Prometheus
+//	metrics_serve.go   serves the numbers
+//	node.go            the node, its keeper and its journal
+//	serve.go           the flags of serve
+//	service.go         the service manager: sockets, readiness, watchdog
 package daemon

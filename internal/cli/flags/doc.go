@@ -1,8 +1,8 @@
 // Package flags parses what users type: values of flags, arguments of verbs, and the errors
 // of both. It prints the help of a verb.
 //
-//	arguments.go   the number of arguments of a verb
-//	errors.go      errors of flags, and whether they are printed as JSON
-//	help.go        the text of a help
-//	values.go      durations, sizes, numbers and words
+//	args.go     the number of arguments of a verb
+//	errors.go   errors of flags, and whether they are printed as JSON
+//	help.go     the text of a help
+//	value.go    durations, sizes, numbers and words
 package flags

@@ -15,9 +15,9 @@ type AsyncWriter struct {
 	stuck bool          // somebody has waited for it in vain
 }
 
-// voicePatience is how long the writer of a sentence waits for it, so that what
+// writePatience is how long the writer of a sentence waits for it, so that what
 // comes next stands behind it. Where nobody reads that is once, not each time.
-const voicePatience = 100 * time.Millisecond
+const writePatience = 100 * time.Millisecond
 
 // Do writes when it is its turn, and returns when it has or soon.
 func (v *AsyncWriter) Do(write func()) {
@@ -32,7 +32,7 @@ func (v *AsyncWriter) Do(write func()) {
 	if stuck {
 		return
 	}
-	late := time.NewTimer(voicePatience)
+	late := time.NewTimer(writePatience)
 	defer late.Stop()
 	select {
 	case <-quiet:

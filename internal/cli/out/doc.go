@@ -3,11 +3,11 @@
 // reader closes stdout ends with the status of SIGPIPE.
 //
 //	async_writer.go   a writer that does not block its caller
+//	cells.go          the width of text in cells
 //	errors.go         errors, their codes and exit statuses
 //	escape.go         escapes for text that a terminal may act on
 //	json.go           JSON objects on stdout
 //	lost.go           why a part of an output is missing
 //	sigpipe.go        the loss of the reader of stdout
 //	table.go          tables, ages and plurals
-//	text_width.go     the width of text in cells
 package out

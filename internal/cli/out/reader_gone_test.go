@@ -37,7 +37,7 @@ func TestReadersThatLeave(t *testing.T) {
 		require.NoError(t, ctx.Err(), name)
 		require.NoError(t, reader.Close())
 		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), ErrUnread, name)
+		require.ErrorIs(t, context.Cause(ctx), ErrSIGPIPE, name)
 		done()
 	}
 }

@@ -12,19 +12,19 @@ import (
 	"troupe/internal/cli"
 )
 
-// ErrUnread ends a verb whose stdout nobody reads any more. There is nobody to tell:
+// ErrSIGPIPE ends a verb whose stdout nobody reads any more. There is nobody to tell:
 // its status is that of a program which a refused write has ended.
-var ErrUnread = fmt.Errorf("nobody reads stdout any more: %w", cli.ExitStatus(cli.SignalBase+int(unix.SIGPIPE)))
+var ErrSIGPIPE = fmt.Errorf("nobody reads stdout any more: %w", cli.ExitStatus(cli.SignalBase+int(unix.SIGPIPE)))
 
 // WriteError is the error of an output that takes no more.
 func WriteError(err error) error {
 	if errors.Is(err, unix.EPIPE) {
-		return ErrUnread
+		return ErrSIGPIPE
 	}
 	return &OutputError{Err: err}
 }
 
-// WithStdoutReader is a context that ends, caused by ErrUnread, when the reader of stdout has
+// WithStdoutReader is a context that ends, caused by ErrSIGPIPE, when the reader of stdout has
 // left. Only a write is told of that, and a verb that follows something may have
 // nothing to write for days: so its stdout is looked at, as tail -f does. A file or a
 // terminal has no such reader. done is to be called at the end.
@@ -42,7 +42,7 @@ func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done
 	go func() {
 		defer over.Close()
 		if waitReaderGone(m.Out, over) {
-			leave(ErrUnread)
+			leave(ErrSIGPIPE)
 		}
 	}()
 	return ctx, func() {

@@ -1,24 +1,24 @@
 // Package run runs one command and ends as it did. The command runs in the daemon, in a
 // keeper of its own, or in a node of this process. A signal stops it.
 //
-//	backpressure.go          pauses the command while its reader is slow
-//	backpressure_daemon.go   the same in the daemon
-//	choose_host.go           chooses where the command runs
-//	daemon.go                the daemon as the host
-//	detached.go              a detached command without a daemon
-//	env.go                   the environment of the command
-//	flags.go                 the flags of run
-//	foreground.go            a command whose end is awaited
-//	host.go                  the host interface, and this process as the host
-//	json.go                  the result as one object
-//	output.go                copies the output while it grows
-//	output_full.go           reports that the output cannot be stored
-//	progress.go              the progress line of a silent command
-//	queued.go                reports that the command is queued
-//	report.go                reports the end of the command
-//	request.go               makes the request from flags and arguments
-//	session.go               opens the session of run -s
-//	session_shell.go         chooses the shell of a new session
-//	stdio.go                 chooses input and streams
-//	terminal.go              the terminal of a command with --pty
+//	backpressure.go    pauses the command while its reader is slow
+//	daemon.go          the daemon as the host
+//	daemon_pauser.go   the same in the daemon
+//	detached.go        a detached command without a daemon
+//	env.go             the environment of the command
+//	find_host.go       chooses where the command runs
+//	flags.go           the flags of run
+//	foreground.go      a command whose end is awaited
+//	host.go            the host interface, and this process as the host
+//	json.go            the result as one object
+//	output_full.go     reports that the output cannot be stored
+//	progress.go        the progress line of a silent command
+//	queued.go          reports that the command is queued
+//	relay.go           copies the output while it grows
+//	report.go          reports the end of the command
+//	request.go         makes the request from flags and arguments
+//	session.go         opens the session of run -s
+//	session_shell.go   chooses the shell of a new session
+//	stdin_stream.go    chooses input and streams
+//	terminal.go        the terminal of a command with --pty
 package run

@@ -12,7 +12,7 @@ import (
 
 // Bounds of those who look at the numbers.
 const (
-	numbersPatience = 10 * time.Second // for one look
+	metricsPatience = 10 * time.Second // for one look
 	maxLookers      = 16               // connections: anybody on the machine can open one, and each is a descriptor
 )
 
@@ -20,7 +20,7 @@ const (
 func (n *metrics) serve(l net.Listener, token string) {
 	mux := stdhttp.NewServeMux()
 	mux.Handle("GET /metrics", http.RequireToken(token, promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})))
-	server := &stdhttp.Server{Handler: mux, ReadTimeout: numbersPatience, WriteTimeout: numbersPatience, IdleTimeout: numbersPatience, MaxHeaderBytes: 16 << 10}
+	server := &stdhttp.Server{Handler: mux, ReadTimeout: metricsPatience, WriteTimeout: metricsPatience, IdleTimeout: metricsPatience, MaxHeaderBytes: 16 << 10}
 	go func() { _ = server.Serve(http.LimitListener(l, maxLookers)) }()
 	before := n.stop
 	n.stop = func() {
