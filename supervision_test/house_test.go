@@ -101,7 +101,7 @@ var mayImport = map[string][]string{
 
 // neverImport is what the wildcard does not cover.
 var neverImport = map[string][]string{
-	"": {"internal/gateway", "cmd", "bench", "client", "supervision_test", "internal/test"},
+	"": {"internal/gateway", "internal/cli", "cmd", "bench", "client", "supervision_test", "internal/test"},
 }
 
 // houseFile is one Go file of the tree, parsed, whatever its build tags say.
