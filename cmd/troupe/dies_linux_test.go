@@ -96,7 +96,7 @@ func (m *mortal) over(id messages.JobID) messages.Job {
 	return job
 }
 
-// Keeper is the process that holds the jobs.
+// keeper is the process that holds the jobs.
 func (m *mortal) keeper() int {
 	m.t.Helper()
 	settles(m.t, "keepers, of which one finds another and goes", 1, func() int { return len(keepersOf(m.state)) })

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// Kept counts the files of a keeper's shells and scripts, and of the outputs of a session.
+// kept counts the files of a keeper's shells and scripts, and of the outputs of a session.
 func (m *mortal) kept(pattern string) int {
 	names, err := filepath.Glob(filepath.Join(m.state, "keeper", "logs", "keeper", pattern))
 	require.NoError(m.t, err)

@@ -39,7 +39,7 @@ func asNobody(t *testing.T, do func() error) error {
 	return <-done
 }
 
-// Socket is where the daemon of these surroundings listens.
+// socket is where the daemon of these surroundings listens.
 func (p *process) socket() string {
 	return p.file(fmt.Sprintf("troupe-%d/%s", os.Geteuid(), config.SocketName))
 }

@@ -74,7 +74,7 @@ func (p *process) reads(name string) string {
 	return string(b)
 }
 
-// Keys types them at a job.
+// keys types them at a job.
 func (m *mortal) keys(id messages.JobID, keys string) {
 	m.t.Helper()
 	_, err := m.client.Type(m.t.Context(), id, keys)

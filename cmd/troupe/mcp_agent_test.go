@@ -130,7 +130,7 @@ func ask[T any](ctx context.Context, a *agent, tool string, args params) (T, str
 	return v, text, json.Unmarshal(b, &v)
 }
 
-// Tell is ask of what must succeed.
+// tell is ask of what must succeed.
 func tell[T any](a *agent, tool string, args params) T {
 	a.t.Helper()
 	v, _, err := ask[T](a.t.Context(), a, tool, args)

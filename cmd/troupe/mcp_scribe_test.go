@@ -114,7 +114,7 @@ func (w *scribe) call(tool string, args params) said {
 	return w.ask("tools/call", params{"name": tool, "arguments": args})
 }
 
-// Text is what the answer of a tool says, and whether it refuses.
+// text is what the answer of a tool says, and whether it refuses.
 func (s said) text(t *testing.T) (string, bool) {
 	t.Helper()
 	require.Nil(t, s.Error)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Given is a client of a dialect whose server has some settings.
+// set is a client of a dialect whose server has some settings.
 func (p *process) set(dialect, config string, flags ...string) *agent {
 	p.t.Helper()
 	server := p.server(append([]string{"--dialect", dialect}, flags...)...)

@@ -32,7 +32,7 @@ type receiver struct {
 	slow time.Duration            // an answer takes up to this
 }
 
-// Received is one request.
+// received is one request.
 type received struct {
 	id     string
 	seq    uint64

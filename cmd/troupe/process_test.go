@@ -25,7 +25,7 @@ import (
 // a lot else to do. A test that waits so long has failed.
 const tooLong = 2 * time.Minute
 
-// Long is how long a program may live that a test asks again and again.
+// long is how long a program may live that a test asks again and again.
 const long = 8 * time.Minute
 
 // process is the program as a process of its own, with a temporary directory
@@ -138,7 +138,7 @@ func (p *process) ends(want ...int) {
 	}
 }
 
-// File is a path in its directory.
+// file is a path in its directory.
 func (p *process) file(name string) string { return filepath.Join(p.dir, name) }
 
 // gone checks that processes do not live.
@@ -196,7 +196,7 @@ func (p *process) bash(text string) *process {
 	return p
 }
 
-// Lines is what a process has written so far, and wakes who waits for more.
+// lines is what a process has written so far, and wakes who waits for more.
 type lines struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Object is what a test reads of run --json.
+// object is what a test reads of run --json.
 type object struct {
 	Outcome  string
 	ExitCode int `json:"exit_code"`
@@ -23,7 +23,7 @@ type object struct {
 	Truncated bool
 }
 
-// Object reads stdout to its end.
+// object reads stdout to its end.
 func (p *process) object() object {
 	p.t.Helper()
 	var o object

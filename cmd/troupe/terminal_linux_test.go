@@ -60,7 +60,7 @@ func (c *console) resize(t *testing.T, rows, cols uint16) {
 	}
 }
 
-// Keys types.
+// keys types.
 func (c *console) keys(t *testing.T, text string) {
 	t.Helper()
 	if _, err := c.user.WriteString(text); err != nil {

@@ -69,7 +69,7 @@ func (x *tmux) sits(name, command string) *sitting {
 
 func (s *sitting) at() string { return "stays:" + s.name }
 
-// Keys types keys by the names that tmux has for them; text is one.
+// keys types keys by the names that tmux has for them; text is one.
 func (s *sitting) keys(keys ...string) {
 	s.t.Helper()
 	s.tell(append([]string{"send-keys", "-t", s.at()}, keys...)...)
@@ -77,7 +77,7 @@ func (s *sitting) keys(keys ...string) {
 
 func (s *sitting) shows() string { s.t.Helper(); return s.asks("capture-pane", "-p", "-t", s.at()) }
 
-// State is what of a terminal is seen that is no text.
+// state is what of a terminal is seen that is no text.
 func (s *sitting) state() string {
 	s.t.Helper()
 	return s.asks("display", "-p", "-t", s.at(), "alternate #{alternate_on}, cursor #{cursor_flag} at #{cursor_x},#{cursor_y}, insert #{insert_flag}, "+

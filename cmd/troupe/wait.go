@@ -106,7 +106,7 @@ func portOf(text string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// Check makes the request, and says what is wrong with it.
+// check makes the request, and says what is wrong with it.
 func (f *waitFlags) check(a *connect.Command) error {
 	condition, err := f.condition(a.Cmd.Flags().Changed)
 	if err != nil {

@@ -49,7 +49,7 @@ as its program has asked for them.`,
 	})
 }
 
-// Check finds what is wrong before anybody is asked. Which keys can be typed depends on
+// check finds what is wrong before anybody is asked. Which keys can be typed depends on
 // the job; which are none does not.
 func (f *writeFlags) check(a *connect.Command) error {
 	keys := a.Cmd.Flags().Changed("keys")

@@ -65,7 +65,7 @@ func (s *attachSession) act(ctx context.Context, job messages.JobID, act termina
 	return nil
 }
 
-// Write sends input, a piece for each answer that is awaited at most. What nobody
+// write sends input, a piece for each answer that is awaited at most. What nobody
 // types waits for the job to read; who types is told, and may still leave.
 func (s *attachSession) write(ctx context.Context, b []byte) error {
 	for len(b) > 0 {

@@ -111,7 +111,7 @@ func (s *attachSession) resizes(ctx context.Context) {
 	}
 }
 
-// Filter is what of the output our terminal is shown: all, but for questions that others
+// filter is what of the output our terminal is shown: all, but for questions that others
 // answer, and the clipboard.
 func (s *attachSession) filter(b []byte) []byte {
 	s.shown += int64(len(b))

@@ -17,7 +17,7 @@ func newWindow() *sendWindow {
 	return &sendWindow{slots: make(chan struct{}, inputWindow), lost: make(chan struct{})}
 }
 
-// Take waits for room. It reports false if there is no use in sending more.
+// take waits for room. It reports false if there is no use in sending more.
 func (w *sendWindow) take(ctx context.Context) bool {
 	select {
 	case <-w.lost:

@@ -100,7 +100,7 @@ func (d *daemon) alone() error {
 	return nil
 }
 
-// Listen opens the doors: those that a service manager handed over, or else the
+// listen opens the doors: those that a service manager handed over, or else the
 // socket; and the addresses of the settings.
 func (d *daemon) listen() error {
 	handed, err := d.service.listeners()
@@ -212,7 +212,7 @@ func (d *daemon) run() error {
 	}
 }
 
-// Close gives back what was taken, and is how the daemon ends.
+// close gives back what was taken, and is how the daemon ends.
 func (d *daemon) close(err error) error {
 	if d.node != nil {
 		d.endNode(err != nil)

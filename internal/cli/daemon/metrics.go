@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// Metrics are what /metrics tells of the node. Counters follow its facts; what
+// metrics are what /metrics tells of the node. Counters follow its facts; what
 // there is at a moment is asked for when somebody looks. The registry is our own.
 type metrics struct {
 	registry *prometheus.Registry
@@ -59,7 +59,7 @@ func newNumbers() *metrics {
 // failure counts a failure of an actor.
 func (n *metrics) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
 
-// Watch tells whether a keeper answers.
+// watch tells whether a keeper answers.
 func (n *metrics) watch(client backends.RemoteEngine) {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
@@ -86,7 +86,7 @@ func (n *metrics) since(j *journal.Bolt) (err error) {
 	return err
 }
 
-// Follow counts what happens in a node until close.
+// follow counts what happens in a node until close.
 func (n *metrics) follow(node *troupe.Node) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from, Own: true})

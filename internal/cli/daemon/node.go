@@ -216,7 +216,7 @@ func (d *daemon) live(ctx context.Context) (int, error) {
 	return len(list.Jobs), messages.Refusal(reply)
 }
 
-// End ends the node because the daemon has to end: jobs live on where they can,
+// end ends the node because the daemon has to end: jobs live on where they can,
 // and where they cannot that is said.
 func (d *daemon) end() error {
 	d.closing.Lock()
@@ -239,7 +239,7 @@ func (d *daemon) end() error {
 	return err
 }
 
-// Finish takes what became of the node. A refusal leaves all as it was.
+// finish takes what became of the node. A refusal leaves all as it was.
 func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 	var left *troupe.SurvivorsError
 	var refused *messages.Error

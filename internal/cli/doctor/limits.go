@@ -12,7 +12,7 @@ import (
 	"troupe/backends/engine"
 )
 
-// Limit is a bound of the system that commands can reach.
+// limit is a bound of the system that commands can reach.
 type limit struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"` // as the system says it; "unknown" where it does not

@@ -126,7 +126,7 @@ func trySnapshots(engine backends.Engine, store *spill.Disk, on bool) map[string
 	return found
 }
 
-// Text says for people how a snapshot stands.
+// text says for people how a snapshot stands.
 func (f *snapshotFound) text() string {
 	switch {
 	case f == nil:

@@ -182,7 +182,7 @@ func (r *Printer) part(at, limit int64) (p logChunk, err error) {
 	return p, err
 }
 
-// Offset is where a byte of the output is that would be at an offset if the part had no
+// offset is where a byte of the output is that would be at an offset if the part had no
 // gaps.
 func (p logChunk) offset(at int64) int64 {
 	for _, g := range p.gaps {
@@ -193,7 +193,7 @@ func (p logChunk) offset(at int64) int64 {
 	return at
 }
 
-// Copy shows a range of the stream.
+// copy shows a range of the stream.
 func (r *Printer) copy(what client.Range) error {
 	ctx, cancel := context.WithCancel(r.Ctx)
 	defer cancel()

@@ -53,7 +53,7 @@ func (s *dialectFactory) omp() (*mcp.Dialect, error) {
 	}, nil
 }
 
-// Keep gives a session a directory for what its URLs name. Without one its outputs are cut
+// keep gives a session a directory for what its URLs name. Without one its outputs are cut
 // all the same.
 func (s *dialectFactory) keep(o *omp.Options) *artifact.Dir {
 	dir := s.files(o.SessionID)

@@ -62,7 +62,7 @@ func (c *settingsChecker) directories(setting string, paths []string) {
 	}
 }
 
-// Shell is one that can be executed.
+// shell is one that can be executed.
 func (c *settingsChecker) shell(setting, path string) {
 	_, bad := shelltext.Select(shelltext.Setting{Path: path, Where: setting}, c.env, func(path string) bool {
 		info, err := (disk.Files{}).Stat(path)
@@ -116,7 +116,7 @@ func (c *settingsChecker) omp(s *config.OMPSettings) {
 	c.directories("omp.rule_files", s.RulesOf)
 }
 
-// Rule checks one that is typed: the host's own may be void, and are then skipped
+// rule checks one that is typed: the host's own may be void, and are then skipped
 // but nobody means that who writes one.
 func (c *settingsChecker) rule(setting string, nth int, r config.Rule) {
 	why := ""

@@ -119,7 +119,7 @@ func (b *outputPauser) press(ctx context.Context) {
 // and asked again.
 const releasedFor = time.Minute
 
-// Release lets the command go on even when ctx has ended: the stream of whoever
+// release lets the command go on even when ctx has ended: the stream of whoever
 // pressed is over, and what it held is the whole command.
 func (b *outputPauser) release(ctx context.Context) {
 	b.mu.Lock()

@@ -78,7 +78,7 @@ func TestAStreamThatEndsHoldsNothing(t *testing.T) {
 	})
 }
 
-// First is what comes before the end.
+// first is what comes before the end.
 func first(t *testing.T, held chan bool, ended chan struct{}) bool {
 	t.Helper()
 	select {

@@ -82,7 +82,7 @@ func (h *daemonHost) await(ctx context.Context) error {
 	}
 }
 
-// Name is the job that an id of ours means.
+// name is the job that an id of ours means.
 func (h *daemonHost) name(id messages.JobID) messages.JobID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -208,7 +208,7 @@ func (s *rangeReader) Read(p []byte) (int, error) {
 	}
 }
 
-// Wait waits until there is a next byte, which the next piece begins with.
+// wait waits until there is a next byte, which the next piece begins with.
 func (s *rangeReader) wait() error {
 	select {
 	case <-time.After(time.Until(s.next)):

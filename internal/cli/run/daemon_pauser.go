@@ -39,7 +39,7 @@ func (h *daemonPauser) AskAgain(ctx context.Context, request func() messages.Ref
 	return nil, errors.ErrUnsupported
 }
 
-// Follow waits for a byte behind r.From, and says how many there are.
+// follow waits for a byte behind r.From, and says how many there are.
 func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any, error) {
 	next, _, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1, Follow: true}, h.name(r.Job))
 	if err != nil {

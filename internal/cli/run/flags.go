@@ -33,7 +33,7 @@ type Flags struct {
 	OnFinish                      []string
 }
 
-// Check refuses what cannot be done yet and what contradicts itself.
+// check refuses what cannot be done yet and what contradicts itself.
 func (f *Flags) check() *messages.Error {
 	if f.Cmd.Flags().Changed("detach-keys") && !f.PTY {
 		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")

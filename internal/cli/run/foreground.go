@@ -137,7 +137,7 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 	return end
 }
 
-// Wait waits for the end of the command.
+// wait waits for the end of the command.
 func (g *foreground) wait(end <-chan ended) ended {
 	for {
 		select {
@@ -214,7 +214,7 @@ func (g *foreground) fail(err error, reason string) {
 	}
 }
 
-// Interrupt stops the command: politely at first, then at once.
+// interrupt stops the command: politely at first, then at once.
 func (g *foreground) interrupt(sig os.Signal) {
 	g.screen.Echoed(sig)
 	reason := "interrupted by " + cli.SignalName(sig)

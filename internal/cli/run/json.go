@@ -37,7 +37,7 @@ func (o *resultObject) MarshalJSON() ([]byte, error) {
 	return append(append(job[:len(job)-1], ','), more[1:]...), nil
 }
 
-// Object waits until the object is made, which takes long for an output of
+// object waits until the object is made, which takes long for an output of
 // gigabytes. A signal ends that: lines are not counted any more, and what still
 // hangs then is left out.
 func (g *foreground) object(job messages.Job, result func(context.Context, messages.Job) *resultObject) *resultObject {
@@ -64,7 +64,7 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 	}
 }
 
-// Bare is the object of an output that was not looked at: it has no text, and
+// bare is the object of an output that was not looked at: it has no text, and
 // names no files, which end with the node unless they are kept.
 func bare(job messages.Job) *resultObject {
 	object := &resultObject{job: job, more: resultText{Truncated: wrote(job)}}

@@ -57,7 +57,7 @@ func (r *relay) show(ctx context.Context) error {
 	}
 }
 
-// Write shows bytes. A reader that has kept us waiting for long is one for whom
+// write shows bytes. A reader that has kept us waiting for long is one for whom
 // the command is held back.
 func (r *relay) write(b []byte) error {
 	if r.waits > 0 {
@@ -76,13 +76,13 @@ func (r *relay) write(b []byte) error {
 
 func (r *relay) keepPace() { r.once.Do(func() { go r.pace.keep(r.live) }) }
 
-// Finish says that the command has ended and has written so many bytes.
+// finish says that the command has ended and has written so many bytes.
 func (r *relay) finish(size int64) {
 	r.size <- size
 	r.stop()
 }
 
-// Copy copies the bytes from one offset to another (negative: to the end of the
+// copy copies the bytes from one offset to another (negative: to the end of the
 // stream) and says how far it came.
 func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
 	follower, err := r.host.output(ctx, r.job, r.stream, from, to)

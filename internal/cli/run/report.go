@@ -95,7 +95,7 @@ func (g *foreground) givenUp(what string) error {
 	return cli.ExitStatus(cli.SignalBase + int(g.signals.Got))
 }
 
-// Print writes the object, behind what was said.
+// print writes the object, behind what was said.
 func (g *foreground) print(object any) {
 	written := make(chan error, 1)
 	read := g.signals.WaitWriter(func() {

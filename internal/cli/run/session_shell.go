@@ -46,7 +46,7 @@ func (g *foreground) snapshotError(job messages.Job) string {
 	return in.SnapshotError
 }
 
-// Session asks for the session of a job, as it is now. It may not be there.
+// session asks for the session of a job, as it is now. It may not be there.
 func (h *daemonHost) session(ctx context.Context, job messages.Job) (in messages.SessionInfo, is bool) {
 	list, err := h.client.Sessions(ctx, cmp.Or(job.Scope, messages.MainScope))
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	}
 }
 
-// Copy types what is read, as fast as the command takes it, to its end, or to the detach
+// copy types what is read, as fast as the command takes it, to its end, or to the detach
 // keys where somebody sits who may come back: in the daemon.
 func (s *terminalInput) copy() (left bool, err error) {
 	keys, sits := terminal.DetachScanner{}, cli.IsTerminal(s.main.In)
@@ -146,7 +146,7 @@ func (s *terminalInput) copy() (left bool, err error) {
 	}
 }
 
-// Follow gives the terminal of the command the size of ours, whenever that changes.
+// follow gives the terminal of the command the size of ours, whenever that changes.
 func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	last := s.request.Terminal
 	for {
