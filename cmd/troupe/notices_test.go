@@ -194,7 +194,7 @@ func TestOnFinishCommand(t *testing.T) {
 	require.Contains(t, ps.rest(), `"scope":"notify"`)
 	ps.ends(0)
 	nested := d.beside("run", "--scope", "notify", "--on-finish", "true", "true").start()
-	nested.err.has(t, "a notice would cause another")
+	nested.err.has(t, "would cause another")
 	nested.ends(cli.StatusOwn)
 }
 

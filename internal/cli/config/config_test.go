@@ -163,7 +163,7 @@ func TestSecurityDirectoriesOfTheDaemon(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(dir, "open"), 0o750))
 	require.ErrorContains(t, OwnDirectory(filepath.Join(dir, "open")), "mode 0750")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	require.ErrorContains(t, OwnDirectory(filepath.Join(dir, "file")), "no directory")
+	require.ErrorContains(t, OwnDirectory(filepath.Join(dir, "file")), "not a directory")
 }
 
 // A comma in a size may be a point: it is refused.
