@@ -12,7 +12,7 @@
 //	effect.go             events, effects, timers and limits of a command
 //	notice.go             when a failed notice is tried again
 //	retire.go             the last fact of a job and what the engine may forget
-//	session.go            which jobs of a session may run
+//	session_queue.go      which jobs of a session may run
 //	terminal_queries.go   whether troupe answers the queries of a terminal
 //	wait.go               when a blocking wait ends
 package lifecycle
