@@ -10,17 +10,17 @@ import (
 	"troupe/spill"
 )
 
-// How far the reader of our output may be behind before the command is held
-// back, and when it goes on. Held back, it blocks on its own full pipe, as it
-// would if it wrote to the reader itself. Below it, the log evens out bursts.
+// Limits for backpressure: pause the command at behindMost unread bytes, resume at a
+// quarter of it. A paused command blocks on its full pipe, as if it wrote to the reader
+// itself.
 const (
 	behindMost  = 8 << 20
-	behindAgain = 4 // a quarter of it
+	behindAgain = 4 // divisor
 )
 
-// behindFor is how far the reader may be behind with a quota: where the log
-// drops what it has held, less than it holds; else as far as the quota goes,
-// since nothing is lost by it. 0: no bound.
+// behindFor returns how many unread bytes a quota allows; 0: no limit. If the log drops
+// old bytes, it is at most half of what the log keeps. Other policies lose nothing and
+// need no limit.
 func behindFor(q messages.Quota) int64 {
 	switch {
 	case q.Bytes == 0:
@@ -31,16 +31,16 @@ func behindFor(q messages.Quota) int64 {
 	return 0
 }
 
-// backpressure holds the command back while the reader of one stream is far behind.
+// backpressure pauses the command while the reader of one stream lags.
 type backpressure struct {
 	stream messages.Stream
 	hold   *outputPauser
-	most   int64 // how far it may be behind; 0: as far as it likes
+	most   int64 // unread bytes at which the command is paused; 0: no limit
 	shown  atomic.Int64
 	moved  chan struct{} // shown has changed
 }
 
-// reached says how far the reader is.
+// reached records the offset up to which the reader has read.
 func (p *backpressure) reached(offset int64) {
 	p.shown.Store(offset)
 	select {
@@ -49,9 +49,8 @@ func (p *backpressure) reached(offset int64) {
 	}
 }
 
-// keep holds and releases until ctx ends or no more is written. It sleeps until
-// the log is further ahead than it may be, so it costs nothing while the reader
-// keeps up.
+// keep pauses and resumes the command until ctx ends or the stream ends. It sleeps
+// until the log is too far ahead, so a fast reader costs nothing.
 func (p *backpressure) keep(ctx context.Context) {
 	for p.most > 0 {
 		size, ok := p.ahead(ctx)
@@ -70,7 +69,8 @@ func (p *backpressure) keep(ctx context.Context) {
 	}
 }
 
-// ahead waits until the log is further ahead than it may be.
+// ahead waits until the log is more than most bytes ahead of the reader, and returns
+// its size.
 func (p *backpressure) ahead(ctx context.Context) (int64, bool) {
 	reply, err := p.hold.node.AskAgain(ctx, func() messages.Refusable {
 		return messages.FollowOutput{Job: p.hold.job, Stream: p.stream, From: p.shown.Load() + p.most}
@@ -91,13 +91,13 @@ func (p *backpressure) caughtUp(ctx context.Context, size int64) bool {
 	return true
 }
 
-// asker is the part of a node that is asked. It asks again past a part that is
-// being made anew: without pace a slow reader would lose output.
+// asker sends requests to a node. It retries while an actor restarts: without
+// backpressure a slow reader would lose output.
 type asker interface {
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 }
 
-// outputPauser holds the command back while any of its streams asks for it.
+// outputPauser pauses the command while any of its streams asks for it.
 type outputPauser struct {
 	node asker
 	job  messages.JobID
@@ -115,12 +115,11 @@ func (b *outputPauser) press(ctx context.Context) {
 	}
 }
 
-// releasedFor bounds the question that lets the command go on: it may be lost,
-// and asked again.
+// releasedFor bounds the request that resumes the command, including its retries.
 const releasedFor = time.Minute
 
-// release lets the command go on even when ctx has ended: the stream of whoever
-// pressed is over, and what it held is the whole command.
+// release resumes the command even when ctx has ended. A stream that has ended must not
+// leave the whole command paused.
 func (b *outputPauser) release(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +132,7 @@ func (b *outputPauser) release(ctx context.Context) {
 	b.ask(ctx, false)
 }
 
-// ask needs no answer: a command that has ended cannot be held, nor need it be.
+// ask ignores the reply: a command that has ended needs no pause.
 func (b *outputPauser) ask(ctx context.Context, hold bool) {
 	_, _ = b.node.AskAgain(ctx, func() messages.Refusable { return messages.PauseOutput{Job: b.job, Hold: hold} })
 }

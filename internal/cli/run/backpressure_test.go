@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// logged is a node with a log of so many bytes.
+// logged is a node whose log has size bytes.
 type logged struct {
 	size int64
 	held chan bool
@@ -31,7 +31,7 @@ func (n *logged) AskAgain(ctx context.Context, request func() messages.Refusable
 	return messages.Acknowledged{}, nil
 }
 
-// A reader that is behind holds the command, and lets it go on.
+// A slow reader pauses the command, and resumes it after reading on.
 func TestAReaderThatIsBehindHoldsTheCommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestAReaderThatIsBehindHoldsTheCommand(t *testing.T) {
 	})
 }
 
-// A stream that ends while its reader is behind lets the command go on: the
-// other one may have more to say.
+// A stream that ends before its reader has caught up resumes the command: the other
+// stream may have more output.
 func TestAStreamThatEndsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestAStreamThatEndsHoldsNothing(t *testing.T) {
 	})
 }
 
-// first is what comes before the end.
+// first returns the first pause request before the end.
 func first(t *testing.T, held chan bool, ended chan struct{}) bool {
 	t.Helper()
 	select {

@@ -18,19 +18,19 @@ import (
 	"troupe/spill/view"
 )
 
-// daemonHost is the daemon. A foreground run is ours as long as its request is open:
-// the daemon stops it when we vanish.
+// daemonHost runs the command in the daemon. The daemon stops a foreground run when our
+// request breaks off.
 type daemonHost struct {
 	client *client.Client
-	text   bool          // the reply shall have the end of the output
-	person bool          // somebody sits at a terminal
+	text   bool          // whether the reply includes the end of the output
+	person bool          // whether stderr is a terminal
 	known  chan struct{} // closed when the daemon knows the job
 	cancel context.CancelFunc
 	once   sync.Once
 
 	mu        sync.Mutex
-	replyText *wire.Shown    // what the reply had
-	joined    messages.JobID // another's job, which the key of the run meant
+	replyText *wire.Shown    // text of the reply; nil: none
+	joined    messages.JobID // job of another run, found by the idempotency key; "": none
 }
 
 func newRemote(c *client.Client, text, person bool) *daemonHost {
@@ -47,7 +47,7 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 	}
 	return messages.JobID(r.UID), func() (messages.Job, error) {
 		defer cancel()
-		defer h.tell() // a run that joins another is known only now
+		defer h.tell() // for a run that joins another, the reply comes first
 		result, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
 		h.mu.Lock()
 		h.replyText = result.Text
@@ -67,7 +67,7 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 	}
 }
 
-// givenUp is a run that was stopped before the daemon had said that it knows it.
+// givenUp is the error of a run that was stopped before the daemon confirmed it.
 var givenUp = &messages.Error{Code: messages.Internal, Reason: "interrupted"}
 
 func (h *daemonHost) tell() { h.once.Do(func() { close(h.known) }) }
@@ -82,7 +82,7 @@ func (h *daemonHost) await(ctx context.Context) error {
 	}
 }
 
-// name is the job that an id of ours means.
+// name returns the job that one of our ids names.
 func (h *daemonHost) name(id messages.JobID) messages.JobID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,7 @@ func (h *daemonHost) job(ctx context.Context, id messages.JobID) (messages.Job, 
 	return h.client.Job(ctx, h.name(id))
 }
 
-// stop ends the job; one that the daemon does not know yet is given up.
+// stop stops the job. It drops the request for a job that the daemon does not know yet.
 func (h *daemonHost) stop(ctx context.Context, r messages.StopCommand) error {
 	select {
 	case <-h.known:
@@ -104,7 +104,7 @@ func (h *daemonHost) stop(ctx context.Context, r messages.StopCommand) error {
 	r.Job = h.name(r.Job)
 	_, err := h.client.Stop(ctx, r)
 	if connect.IsBusy(err) {
-		h.cancel() // it ends with our request, too
+		h.cancel() // the daemon stops it with our request, too
 	}
 	return err
 }
@@ -116,8 +116,9 @@ func (h *daemonHost) output(ctx context.Context, id messages.JobID, stream messa
 	return &rangeReader{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
 }
 
-// blocked asks only for a person: a wait is a connection of the daemon. Events would
-// not tell: they come when the journal has them, whose disk may be the full one.
+// blocked asks the daemon only for a user at a terminal: a wait uses a connection.
+// Events cannot report it: the daemon sends them after the journal, whose disk may be
+// full, has them.
 func (h *daemonHost) blocked(ctx context.Context, id messages.JobID) bool {
 	if !h.person || h.await(ctx) != nil {
 		return false
@@ -135,7 +136,7 @@ func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messag
 	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
 }
 
-// view is the end of the one stream there is, or of both, as the reply had it.
+// view returns the end of a single stream, or of both as the reply had it.
 func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, error) {
 	if len(job.Output) != 1 {
 		h.mu.Lock()
@@ -159,31 +160,29 @@ func (h *daemonHost) shutdown(context.Context, messages.ShutdownNode) error { re
 
 func (h *daemonHost) ours() bool { return false }
 
-// rangeReader follows an output in pieces, each of which tells exactly where it
-// ended: what was not kept moves the offset by more than was read, and only the
-// end of a reply says so.
+// rangeReader follows an output by one request for each range. Only the end of a reply
+// gives the next offset: bytes that were not kept move it by more than was read.
 type rangeReader struct {
 	ctx    context.Context //nolint:containedctx // a reader's Read takes none
 	client *client.Client
 	job    messages.JobID
 	stream messages.Stream
 	offset int64
-	to     int64 // negative: the end of the stream
+	to     int64 // negative: to the end of the stream
 	gaps   []messages.OutputGap
 
-	now   *client.Output // a piece of what was there
-	read  int64          // of it
+	now   *client.Output // open reply; nil: none
+	read  int64          // bytes read from now
 	waits bool
 	ended bool
-	next  time.Time // when the next piece may be asked for
+	next  time.Time // earliest time of the next request after a wait
 }
 
-// pieceEvery is the least time between two pieces behind a wait: a command that
-// prints line by line would cost two requests a line, of which a client has 100 a
-// second, and nobody reads faster.
+// pieceEvery is the least time between two waits. A command that prints line by line
+// would cost two requests a line, and a client has 100 a second.
 const pieceEvery = 50 * time.Millisecond
 
-// Offset implements follower: what lies before it was read or left out.
+// Offset implements follower. All bytes before it were read or left out.
 func (s *rangeReader) Offset() int64 { return s.offset + s.read }
 
 // Gaps implements follower.
@@ -208,7 +207,7 @@ func (s *rangeReader) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits until there is a next byte, which the next piece begins with.
+// wait waits until there is another byte; the next piece starts with it.
 func (s *rangeReader) wait() error {
 	select {
 	case <-time.After(time.Until(s.next)):
@@ -223,7 +222,7 @@ func (s *rangeReader) wait() error {
 	defer out.Close()
 	n, err := io.Copy(io.Discard, out)
 	if err == nil {
-		_, err = out.Next() // it came to its end
+		_, err = out.Next() // the reply is complete
 	}
 	if err != nil {
 		return s.broken(err)
@@ -232,7 +231,7 @@ func (s *rangeReader) wait() error {
 	return nil
 }
 
-// piece reads on in what was there when it was opened.
+// piece reads from a reply with the bytes that existed when it was opened.
 func (s *rangeReader) piece(p []byte) (int, error) {
 	if s.now == nil {
 		what := client.Range{Offset: s.offset}
@@ -240,7 +239,7 @@ func (s *rangeReader) piece(p []byte) (int, error) {
 			what.Limit = s.to - s.offset
 		}
 		var err error
-		if s.now, err = s.open(context.WithoutCancel(s.ctx), what); err != nil { // it ends by itself, and then says where
+		if s.now, err = s.open(context.WithoutCancel(s.ctx), what); err != nil { // the reply ends by itself, and then has the next offset
 			return 0, err
 		}
 	}
@@ -271,7 +270,7 @@ func (s *rangeReader) open(ctx context.Context, what client.Range) (*client.Outp
 	return out, err
 }
 
-// moved takes where a reply has ended.
+// moved records the next offset and the gaps from the end of a reply.
 func (s *rangeReader) moved(out *client.Output) error {
 	next, err := out.Next()
 	if err != nil {
@@ -285,7 +284,7 @@ func (s *rangeReader) moved(out *client.Output) error {
 	return nil
 }
 
-// broken is the error of a reply that did not come to its end.
+// broken returns the error of an incomplete reply.
 func (s *rangeReader) broken(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
@@ -301,10 +300,10 @@ func (s *rangeReader) Close() error {
 	return s.now.Close()
 }
 
-// feed passes our input on to the job, as fast as it takes it.
+// feed copies our input to the job, as fast as the job reads it.
 func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader) error {
 	if h.await(ctx) != nil || h.started(ctx, id) != nil {
-		return nil // it is over
+		return nil // the job has ended
 	}
 	w := &connect.InputWriter{Command: &connect.Command{Client: h.client, Ctx: ctx}, ID: id}
 	err := w.Copy(from)
@@ -313,15 +312,15 @@ func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader
 	}
 	var coded *messages.Error
 	switch {
-	case ctx.Err() != nil, !errors.As(err, &coded): // a connection that broke is told by the reply to the run
+	case ctx.Err() != nil, !errors.As(err, &coded): // the reply to the run reports a broken connection
 		return nil
 	case coded.Code == messages.JobFinished, coded.Code == messages.NoInput:
-		return nil // it reads no more
+		return nil // the job reads no more
 	}
 	return fmt.Errorf("the input cannot be passed on: %w", err)
 }
 
-// started waits until the job takes input, or will not any more.
+// started waits until the job has started or ended.
 func (h *daemonHost) started(ctx context.Context, id messages.JobID) error {
 	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
 		if err != nil {

@@ -11,18 +11,17 @@ import (
 	"troupe/messages"
 )
 
-// slowAfter is how long our reader may keep us waiting before the daemon is
-// asked to hold the job back for him: to follow how far the job is takes a
-// connection, which most runs need not have.
+// slowAfter is how long our reader may block us, in all, before we watch the job for
+// backpressure. That takes a connection, which most runs do not need.
 const slowAfter = 20 * time.Millisecond
 
 // pacer implements host.
 func (h *daemonHost) pacer() (asker, time.Duration) { return &daemonPauser{daemonHost: h}, slowAfter }
 
-// daemonPauser asks the daemon how far a job is, and to hold it back.
+// daemonPauser reads the size of a job's log from the daemon, and pauses the job there.
 type daemonPauser struct {
 	*daemonHost
-	release func() // guarded by the brake that asks
+	release func() // guarded by the outputPauser
 }
 
 // AskAgain implements asker.
@@ -39,7 +38,7 @@ func (h *daemonPauser) AskAgain(ctx context.Context, request func() messages.Ref
 	return nil, errors.ErrUnsupported
 }
 
-// follow waits for a byte behind r.From, and says how many there are.
+// follow waits for a byte at r.From, and returns the size of the log.
 func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any, error) {
 	next, _, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1, Follow: true}, h.name(r.Job))
 	if err != nil {
@@ -52,7 +51,7 @@ func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any
 	return messages.OutputGrew{Size: size}, err
 }
 
-// look reads a byte at most: where it ends, and the size, are what is wanted.
+// look reads at most one byte, and returns the next offset and the size of the log.
 func (h *daemonPauser) look(ctx context.Context, what client.Range, id messages.JobID) (next, size int64, err error) {
 	out, err := connect.RetryBusy(ctx, connect.WasRejected, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
 	if err != nil {
@@ -66,7 +65,7 @@ func (h *daemonPauser) look(ctx context.Context, what client.Range, id messages.
 	return next, out.Size, err
 }
 
-// hold holds the job, until it is let go or we vanish.
+// hold pauses the job. The daemon resumes it on release, or when our connection ends.
 func (h *daemonPauser) hold(ctx context.Context, r messages.PauseOutput) error {
 	if !r.Hold {
 		if h.release != nil {

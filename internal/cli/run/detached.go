@@ -14,8 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// logFile makes --log absolute, and the links on the way to it the ones that are there
-// now.
+// logFile makes --log absolute, and resolves the symlinks of its directory now.
 func logFile(r *messages.RunCommand, f *Flags) error {
 	r.Detach = f.Detach
 	if f.Log == "" {
@@ -35,10 +34,10 @@ func logFile(r *messages.RunCommand, f *Flags) error {
 	return nil
 }
 
-// findDetached gives a detached command to the daemon, if one runs; else it is started
-// from here, in a keeper of its own all the same.
+// findDetached gives a detached command to the daemon, if one runs. Otherwise this
+// process starts it, in a keeper of its own.
 func (g *foreground) findDetached() error {
-	if err := g.forDaemon(); err != nil { // its keeper is another process, too
+	if err := g.forDaemon(); err != nil { // the keeper is another process, too
 		return err
 	}
 	if !g.flags.NoDaemon {
@@ -68,7 +67,7 @@ func (g *foreground) findDetached() error {
 	if err != nil {
 		return err
 	}
-	if !g.flags.NoDaemon && listensAt(at.Socket) { // it may have looked for detached jobs before; one that begins from now on waits
+	if !g.flags.NoDaemon && listensAt(at.Socket) { // this daemon may have missed our fleet; one that starts from now on waits for it
 		fleet.Close(true)
 		return g.findDetached()
 	}
@@ -83,7 +82,7 @@ func (g *foreground) findDetached() error {
 	return nil
 }
 
-// listensAt says whether a daemon has begun to listen; it may not answer yet.
+// listensAt reports whether a daemon listens at a socket; it may not answer yet.
 func listensAt(socket string) bool {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
@@ -93,17 +92,17 @@ func listensAt(socket string) bool {
 	return true
 }
 
-// freshPrefix begins the id of a job that no daemon has given an id: no other has it.
+// freshPrefix returns a random prefix for the id of a job that gets none from a daemon.
 func freshPrefix() string {
 	var b [6]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // rand.Read never fails
 	for i := range b {
 		b[i] = "bcdfghjkmnpqrstvwxz"[b[i]%19]
 	}
 	return "d" + string(b[:]) + "-"
 }
 
-// detachedNode is a node of this process whose jobs stay when it ends.
+// detachedNode is a node of this process whose jobs outlive it.
 type detachedNode struct{ localHost }
 
 func (l detachedNode) shutdown(ctx context.Context, r messages.ShutdownNode) error {
@@ -115,7 +114,7 @@ func (l detachedNode) ours() bool { return false }
 
 func (l detachedNode) pacer() (asker, time.Duration) { return nil, 0 }
 
-// tellDetached says where the log and the pid of a detached job are.
+// tellDetached prints where the log and the pid file of a detached job are.
 func (g *foreground) tellDetached(job messages.Job) {
 	if len(job.Output) == 0 || job.Output[0].File == "" {
 		return

@@ -2,13 +2,13 @@
 // keeper of its own, or in a node of this process. A signal stops it.
 //
 //	backpressure.go    pauses the command while its reader is slow
-//	daemon.go          the daemon as the host
-//	daemon_pauser.go   the same in the daemon
+//	daemon.go          the daemon as the host of the command
+//	daemon_pauser.go   pauses a job of the daemon for a slow reader
 //	detached.go        a detached command without a daemon
-//	env.go             the environment of the command
+//	env.go             adds variables from flags and files
 //	find_host.go       chooses where the command runs
 //	flags.go           the flags of run
-//	foreground.go      a command whose end is awaited
+//	foreground.go      one command from the request to its result
 //	host.go            the host interface, and this process as the host
 //	json.go            the result as one object
 //	output_full.go     reports that the output cannot be stored

@@ -11,12 +11,12 @@ import (
 	"troupe/messages"
 )
 
-// maxEnvFile bounds an --env-file: the kernel takes no more than 2 MiB of
+// maxEnvFile bounds an --env-file, in bytes: the kernel accepts at most 2 MiB of
 // environment and arguments together.
 const maxEnvFile = 2 << 20
 
-// addVariables takes the environment from the files, then from the flags. A name
-// alone takes the caller's value, and is left alone if there is none.
+// addVariables adds the variables from the files, then from the flags. A name alone
+// takes the caller's value, if there is one.
 func addVariables(m *cli.Main, r *messages.RunCommand, f *Flags) error {
 	for _, name := range f.EnvFile {
 		if err := readEnvFile(m, r, name); err != nil {
@@ -47,8 +47,8 @@ func addVariable(m *cli.Main, r *messages.RunCommand, kv string) error {
 	return nil
 }
 
-// readEnvFile takes one variable a line, as it stands: there are no quotes and no
-// expansion. Empty lines and those that begin with # are left out.
+// readEnvFile reads one variable a line, without quotes and expansion. It skips empty
+// lines and those that begin with #.
 func readEnvFile(m *cli.Main, r *messages.RunCommand, name string) error {
 	file, err := os.Open(name)
 	if err != nil {

@@ -53,15 +53,15 @@ func (g *foreground) findHost() error {
 	return nil
 }
 
-// look finds the host, unless a signal comes first: that a daemon is silent, or takes its
-// time to start, holds nobody who wants to leave. One that was started is left alone.
+// look finds the host, unless a signal comes first: an unresponsive daemon, or one that
+// still starts, must not block the user. A daemon that was started keeps running.
 func (g *foreground) look() error {
 	found := make(chan error, 1)
 	go func() { found <- g.findHost() }()
 	select {
 	case err := <-found:
 		if err == nil || !g.signals.Received() {
-			return err // a signal that comes now is for the command
+			return err // a later signal is for the command
 		}
 	case sig := <-g.signals.Heard:
 		g.signals.First(sig)
@@ -70,7 +70,7 @@ func (g *foreground) look() error {
 	return g.givenUp("the command was not started")
 }
 
-// forDaemon makes a request that means the same in another process as in ours.
+// forDaemon completes the request so that it means the same in another process.
 func (g *foreground) forDaemon() error {
 	r := &g.request
 	if r.Dir == "" {
@@ -81,8 +81,8 @@ func (g *foreground) forDaemon() error {
 		r.Dir = dir
 	}
 	r.Umask = g.main.Umask()
-	// What marks the processes of another node must not mark this job: that node
-	// would end it with its own.
+	// The mark of another node's processes must not mark this job: that node would stop
+	// it with its own.
 	r.BaseEnv = slices.DeleteFunc(slices.Clone(r.BaseEnv), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
 	switch {
 	case g.flags.Background && g.flags.Interactive:
@@ -90,7 +90,7 @@ func (g *foreground) forDaemon() error {
 	case g.flags.Background, g.flags.Detach:
 		r.Stdin = messages.StdinNull
 	case r.Stdin == messages.StdinHost && isNull(g.main.In):
-		r.Stdin = messages.StdinNull // there is nothing to pass on
+		r.Stdin = messages.StdinNull // there is nothing to forward
 	case r.Stdin == messages.StdinHost:
 		r.Stdin = messages.StdinPipe
 		g.stdinForwarded = true
@@ -99,22 +99,22 @@ func (g *foreground) forDaemon() error {
 	return nil
 }
 
-// noDirectory is the error of a directory that was removed under who is in it.
+// noDirectory returns the error for a current directory that was removed.
 func noDirectory(err error) error {
 	return &messages.Error{
 		Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "change to one that exists",
 	}
 }
 
-// isNull says whether a file is the one that is always at its end.
+// isNull reports whether a file is /dev/null.
 func isNull(f *os.File) bool {
 	null, err := os.Stat(os.DevNull)
 	info, ferr := f.Stat()
 	return err == nil && ferr == nil && os.SameFile(null, info)
 }
 
-// feed passes our input on to a command that does not share it. Its failure ends
-// the command: it would wait for what never comes.
+// feed copies our input to a command that does not share it. If that fails it stops the
+// command, which would wait for input for ever.
 func (g *foreground) feed(ctx context.Context) {
 	h, ok := g.host.(*daemonHost)
 	if !ok || !g.stdinForwarded {
@@ -127,8 +127,9 @@ func (g *foreground) feed(ctx context.Context) {
 	}()
 }
 
-// tellGoesOn says that the command has not ended: its id is all that a program
-// wants, the rest is for people, and where no program takes the id.
+// tellGoesOn reports that the command is still running. A program that reads stdout
+// gets only the id; a note for users follows in the foreground, or if the id was not
+// written.
 func (g *foreground) tellGoesOn(job messages.Job) error {
 	var err error
 	switch {

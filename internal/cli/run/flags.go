@@ -28,12 +28,12 @@ type Flags struct {
 	JSON                         bool
 
 	Session, Keys                 string
-	leave                         []byte // what keys are
+	leave                         []byte // Keys, parsed
 	Scope, Name, Description, Key string
 	OnFinish                      []string
 }
 
-// check refuses what cannot be done yet and what contradicts itself.
+// check refuses contradictory and empty flags, and parses --detach-keys.
 func (f *Flags) check() *messages.Error {
 	if f.Cmd.Flags().Changed("detach-keys") && !f.PTY {
 		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")
@@ -82,7 +82,7 @@ func (f *Flags) check() *messages.Error {
 	return nil
 }
 
-// checkLocal refuses what a command in this process cannot have.
+// checkLocal refuses flags that a command in this process cannot have.
 func (f *Flags) checkLocal() *messages.Error {
 	if messages.OnExit(f.OnExit.Value) == messages.KeepChildren {
 		return out.Unsupported("on_exit", "--on-exit keep needs a daemon: what a command leaves behind ends with this process", "leave it out, or start one with troupe serve")

@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// foreground is one command that runs while we wait for it, in a node of this
-// process or in the daemon.
+// foreground is one command whose result we wait for, in a node of this process or in
+// the daemon.
 //
 //	find a host ─ submit ─ wait ─ flush ─ result ─ shutdown ─ report
 //	                 └ a signal, or the loss of our reader, stops the command
@@ -27,25 +27,25 @@ type foreground struct {
 	signals *cli.Signals
 	host    host
 
-	job     messages.JobID // its ULID, which names it from the start
+	job     messages.JobID // its ULID, valid from the start
 	relays  []*relay
-	relayed chan error       // each relay says once how it ended
-	showing int              // relays that have not
-	fault   error            // the first error of one
-	asked   <-chan time.Time // the command was asked to end a while ago
-	hurried bool             // a signal has cost some of the object
+	relayed chan error       // one result of each relay
+	showing int              // relays that still run
+	fault   error            // first error that stopped the command; nil: none
+	asked   <-chan time.Time // fires askedFor after a stop; nil: none
+	hurried bool             // a signal has cut the result short
 
-	useless        chan error // why it must end: its output can never be stored, or our input not be passed on
-	stdinForwarded bool       // our input is passed on
-	outputErr      error      // why the output was not shown to its end
-	unset          string     // why the shell of the session began without what is set up for it
+	useless        chan error // error that must stop the command: its output can never be stored, or our input not be forwarded
+	stdinForwarded bool       // our input goes to the command
+	outputErr      error      // why the output was not shown to its end; nil: it was
+	unset          string     // why the session's shell started without its setup; "": it did not
 }
 
-// askedFor is how long the command may take to end before it is told that it was
-// asked to, and how to kill it. Most end at once.
+// askedFor is the time from a stop to the note that another signal kills the command.
+// Most commands end at once.
 const askedFor = 500 * time.Millisecond
 
-// Execute runs one command in a node of this process, and ends as it did.
+// Execute runs one command and ends with its exit status.
 func Execute(m *cli.Main, f *Flags, args []string, argv bool) error {
 	r, err := newRequest(m, f, args, argv)
 	if err != nil {
@@ -63,7 +63,7 @@ func (g *foreground) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	pass, leave := g.attachTerminal(ctx)
-	defer leave(true) // only the first one counts
+	defer leave(true) // only the first call counts
 	end := g.submit(ctx)
 	pass()
 	deaf := g.warnOutputFull(ctx)
@@ -97,8 +97,8 @@ func (g *foreground) run() error {
 	return g.report(e.job, object, left, g.shutdown())
 }
 
-// begunBefore says whether all that was asked for has happened: a command for the background has
-// started. It is over already where an earlier run with the same key has started it.
+// begunBefore reports whether a background run is complete: its command has started.
+// With a repeated key the command may have ended already.
 func (g *foreground) begunBefore(job messages.Job) bool {
 	return g.request.Background && !job.Started.IsZero() && g.signals.Got == 0 && g.fault == nil
 }
@@ -109,7 +109,7 @@ type ended struct {
 	err error
 }
 
-// submit asks for the run and begins to show what it prints.
+// submit sends the request and starts to show the output.
 func (g *foreground) submit(ctx context.Context) <-chan ended {
 	id, wait := g.host.submit(g.request)
 	g.job = id
@@ -137,7 +137,7 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 	return end
 }
 
-// wait waits for the end of the command.
+// wait waits for the reply and handles signals and errors meanwhile.
 func (g *foreground) wait(end <-chan ended) ended {
 	for {
 		select {
@@ -151,16 +151,16 @@ func (g *foreground) wait(end <-chan ended) ended {
 			g.relayDone(err)
 		case err := <-g.useless:
 			if g.signals.Got == unix.SIGHUP {
-				continue // what was read went with the terminal, and the command is told to end
+				continue // the input ended with the terminal, and the command is being stopped
 			}
 			g.fail(err, err.Error())
 		}
 	}
 }
 
-// flush shows the rest of what the command had written when it ended. What
-// processes that it left behind write later is not shown. A signal ends it, and
-// one that came before leaves little time: the reader may never come back.
+// flush shows the rest of what the command had written when it ended. It does not show
+// later output of leftover processes. A signal limits its time: the reader may never
+// return.
 func (g *foreground) flush(job messages.Job) {
 	sizes := map[messages.Stream]int64{}
 	for _, out := range job.Output {
@@ -184,8 +184,8 @@ func (g *foreground) flush(job messages.Job) {
 	}
 }
 
-// relayDone takes the end of a relay. Without a reader the command goes on for
-// nobody, as it would not if it wrote to the reader itself.
+// relayDone handles the end of a relay. If the reader has gone it stops the command, as
+// SIGPIPE would stop one that writes to the reader itself.
 func (g *foreground) relayDone(err error) {
 	g.showing--
 	if errors.Is(err, connect.DaemonLeft) {
@@ -197,8 +197,8 @@ func (g *foreground) relayDone(err error) {
 	}
 }
 
-// abort has the command ended for what troupe cannot do, by who waits for its end. The
-// first one is enough: nobody may be left to hear of the second.
+// abort makes wait stop the command for an error of troupe. It never blocks: the first
+// error is enough, and wait may have returned.
 func (g *foreground) abort(err error) {
 	select {
 	case g.useless <- err:
@@ -206,7 +206,7 @@ func (g *foreground) abort(err error) {
 	}
 }
 
-// fail ends the command for what troupe cannot do. The first one is told.
+// fail stops the command for an error of troupe. It keeps the first one.
 func (g *foreground) fail(err error, reason string) {
 	if g.fault == nil {
 		g.fault = err
@@ -214,7 +214,7 @@ func (g *foreground) fail(err error, reason string) {
 	}
 }
 
-// interrupt stops the command: politely at first, then at once.
+// interrupt stops the command; a second signal, or QUIT, kills it.
 func (g *foreground) interrupt(sig os.Signal) {
 	g.screen.Echoed(sig)
 	reason := "interrupted by " + cli.SignalName(sig)
@@ -227,7 +227,7 @@ func (g *foreground) interrupt(sig os.Signal) {
 	g.stop(0, reason)
 }
 
-// stop asks for the end of the command and does not wait for it.
+// stop sends a stop and does not wait for it.
 func (g *foreground) stop(grace time.Duration, reason string) {
 	go func() {
 		_ = g.host.stop(context.Background(), messages.StopCommand{Job: g.job, Grace: grace, Reason: reason})

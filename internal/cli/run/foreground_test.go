@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Who finds something else that ends the command waits for nobody: it may be over, and
-// who waits for it waits for him.
+// abort does not block on a second error: wait may have returned already.
 func TestWhatEndsACommandWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	g := &foreground{useless: make(chan error, 1)}

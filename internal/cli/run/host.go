@@ -10,28 +10,28 @@ import (
 	"troupe/spill/view"
 )
 
-// host is where the command of run runs: a node of this process, or the daemon.
+// host runs the command: a node of this process, or the daemon.
 type host interface {
-	// submit asks for the run. Its id names it from now on in what follows; end
-	// waits for the reply, once.
+	// submit sends the request. id names the job from now on; end waits for the reply,
+	// once.
 	submit(r messages.RunCommand) (id messages.JobID, end func() (messages.Job, error))
 	job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	stop(ctx context.Context, r messages.StopCommand) error
-	// output follows a stream from an offset to another (negative: to its end).
+	// output follows a stream from one offset to another (negative: to its end).
 	output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error)
-	// blocked waits until the output of the job is blocked; false: it will not tell.
+	// blocked waits until the output of the job is blocked; false: it is not known.
 	blocked(ctx context.Context, id messages.JobID) bool
-	// count counts the lines of a stream; view is the end of all as text; keep
-	// names a file that outlives us.
+	// count counts the lines of a stream; view returns the end of all streams as text;
+	// keep names a file that outlives us.
 	count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error)
 	view(ctx context.Context, job messages.Job) (view.View, error)
 	keep(job messages.Job, out messages.StreamOutput) (string, error)
-	// pacer holds a job back whose reader is slow. It is asked when our reader has
-	// kept us waiting for so long in all.
+	// pacer returns what pauses the job for a slow reader, and how long the reader may
+	// block us before it is used.
 	pacer() (asker, time.Duration)
-	// shutdown ends what is ours alone, and what is left in it.
+	// shutdown closes the host; a node of this process stops its jobs.
 	shutdown(ctx context.Context, r messages.ShutdownNode) error
-	// ours says whether all that the command left behind ends with us.
+	// ours reports whether leftover processes end with us.
 	ours() bool
 }
 
@@ -42,7 +42,7 @@ type follower interface {
 	Gaps() []messages.OutputGap
 }
 
-// localHost is a node of this process.
+// localHost runs the command in a node of this process.
 type localHost struct{ node *troupe.Node }
 
 func (l localHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
@@ -70,9 +70,9 @@ func (l localHost) output(ctx context.Context, id messages.JobID, stream message
 func (l localHost) blocked(ctx context.Context, id messages.JobID) bool {
 	facts, err := l.node.Subscribe(context.Background(), messages.Subscribe{Filter: messages.Filter{Job: id}})
 	if err != nil {
-		return false // the node has ended, and says so itself
+		return false // the node has ended, and the run reports it
 	}
-	defer func() { _ = facts.Close() }() // an open one would delay the end of the node
+	defer func() { _ = facts.Close() }() // an open channel would delay the end of the node
 	for {
 		m, err := facts.Next(ctx)
 		if err != nil {

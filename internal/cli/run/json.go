@@ -11,20 +11,19 @@ import (
 	"troupe/spill/view"
 )
 
-// resultObject is what run --json prints: the job object with a view of what it
-// wrote.
+// resultObject is what run --json prints: the job with the text of its output.
 type resultObject struct {
 	job  messages.Job
 	more resultText
 }
 
-// resultText is what run adds to the job object.
+// resultText holds the fields that run adds to the job object.
 type resultText struct {
 	Text      string `json:"text"`
 	Truncated bool   `json:"truncated"`
 }
 
-// MarshalJSON implements json.Marshaler: the fields of both, in one object.
+// MarshalJSON implements json.Marshaler: both sets of fields in one object.
 func (o *resultObject) MarshalJSON() ([]byte, error) {
 	job, err := out.PlainJSON(o.job)
 	if err != nil {
@@ -37,9 +36,9 @@ func (o *resultObject) MarshalJSON() ([]byte, error) {
 	return append(append(job[:len(job)-1], ','), more[1:]...), nil
 }
 
-// object waits until the object is made, which takes long for an output of
-// gigabytes. A signal ends that: lines are not counted any more, and what still
-// hangs then is left out.
+// object waits for the result object, which takes long for gigabytes of output. The
+// first signal ends the counting of lines. After a second one, or ReaderPatience, the
+// object has no text.
 func (g *foreground) object(job messages.Job, result func(context.Context, messages.Job) *resultObject) *resultObject {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -64,8 +63,8 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 	}
 }
 
-// bare is the object of an output that was not looked at: it has no text, and
-// names no files, which end with the node unless they are kept.
+// bare returns an object without text and files: a file that was not kept ends with the
+// node.
 func bare(job messages.Job) *resultObject {
 	object := &resultObject{job: job, more: resultText{Truncated: wrote(job)}}
 	object.job.Output = slices.Clone(job.Output)
@@ -75,13 +74,13 @@ func bare(job messages.Job) *resultObject {
 	return object
 }
 
-// wrote says whether a job has printed anything.
+// wrote reports whether a job has written any output.
 func wrote(job messages.Job) bool {
 	return slices.ContainsFunc(job.Output, func(out messages.StreamOutput) bool { return out.Bytes > 0 })
 }
 
-// result makes the object: exact counts, a file for what the text leaves out,
-// and the text. The job that it is made of stays as it is.
+// result makes the object: exact counts, a file with the bytes that the text leaves
+// out, and the text. It does not change job.
 func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject {
 	object := &resultObject{job: job}
 	object.job.Output = slices.Clone(job.Output)
@@ -109,8 +108,8 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 	return object
 }
 
-// count asks for the number of lines, which are counted only when wanted. Of
-// nothing there are none; else it is said why they are not known.
+// count fills in the number of lines, or prints why it is unknown. An empty stream has
+// none.
 func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 	page, err := g.host.count(ctx, g.job, out.Stream)
 	if err != nil {
@@ -127,8 +126,8 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 	out.Bytes, out.Lines, out.Counted, out.LinesExact = page.Bytes, page.Lines, true, page.LinesExact
 }
 
-// keep moves the output to where it outlives us. A file that would be gone is
-// not named.
+// keep moves the output to a file that outlives us. Without such a file the field is
+// "".
 func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
 	file, err := g.host.keep(job, *out)
 	if err != nil {
@@ -137,7 +136,8 @@ func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
 	out.File = file
 }
 
-// marker is a line that says what the text leaves out in front.
+// marker returns the first line of the text, which says how much was left out; "":
+// nothing.
 func marker(v view.View, whole, file string) string {
 	left := v.Bytes
 	for _, s := range v.Spans {

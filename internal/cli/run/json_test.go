@@ -15,8 +15,8 @@ import (
 	"troupe/messages"
 )
 
-// A signal that comes while the object is made ends the counting, and the wait
-// for what does not heed it: once more ends that at once.
+// The first signal during the making of the object ends the counting of lines. A
+// hanging count ends after ReaderPatience, or at a second signal.
 func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 	t.Parallel()
 	told, err := os.Create(filepath.Join(t.TempDir(), "told"))

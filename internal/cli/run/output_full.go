@@ -14,9 +14,9 @@ import (
 	"troupe/spill"
 )
 
-// warnOutputFull says once that the command waits because its output cannot be
-// stored: it would look as if it had nothing to do. Where waiting does not help
-// the command is ended. It listens until the function that it returns is called.
+// warnOutputFull reports once that the command waits because its output cannot be
+// stored: it would look idle. If waiting is useless it stops the command. The returned
+// function ends it.
 func (g *foreground) warnOutputFull(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -27,7 +27,7 @@ func (g *foreground) warnOutputFull(ctx context.Context) func() {
 		}
 		job, err := g.host.job(ctx, g.job)
 		switch {
-		case err != nil: // it is over
+		case err != nil: // the job has ended
 		case atLimit(g.request.Quota, job):
 			g.screen.Notef("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
 		case !g.host.ours():
@@ -42,15 +42,15 @@ func (g *foreground) warnOutputFull(ctx context.Context) func() {
 	}
 }
 
-// atLimit says whether the command waits at a limit that was asked for. Else it
-// is the place that takes no more, long before the limit.
+// atLimit reports whether the command waits at the limit of its own quota. Otherwise
+// the disk is full before that limit.
 func atLimit(q messages.Quota, job messages.Job) bool {
 	return q.Policy == string(spill.Pause) && slices.ContainsFunc(job.Output, func(out messages.StreamOutput) bool {
 		return out.Bytes >= q.Bytes
 	})
 }
 
-// warnNoSpace says that the output waits for room, or that there will be none.
+// warnNoSpace reports that the output waits for space, or aborts if there can be none.
 func (g *foreground) warnNoSpace() {
 	if err := homeless(); err != nil {
 		g.abort(err)
@@ -59,10 +59,9 @@ func (g *foreground) warnNoSpace() {
 	g.screen.Notef("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
 }
 
-// homeless says why there can be no place for outputs, however long one waits:
-// TMPDIR is missing, or what is in it is not ours to write. It does what a node
-// does, whose directory may have been made when that was still allowed. Full is
-// another matter.
+// homeless returns an error if output can never be stored: TMPDIR is missing or not
+// writable. It opens a new store, since the node's directory may be older than the
+// cause. A full disk is no such error.
 func homeless() error {
 	store, err := spill.OpenStore(spill.Options{Node: fmt.Sprintf("probe-%d", os.Getpid())})
 	if err != nil {

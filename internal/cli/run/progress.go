@@ -13,15 +13,15 @@ import (
 	"troupe/messages"
 )
 
-// A command that has said nothing for a while is shown to be alive. Three seconds
-// are longer than most commands take, and shorter than anybody waits in doubt.
+// Timing of the progress line: the silence before it, and the time between two
+// drawings. Most commands take less than three seconds.
 const (
 	SilentFor = 3 * time.Second
 	DrawEvery = time.Second
 )
 
-// progress draws a line on the terminal while the command is silent, until the
-// function that it returns is called.
+// progress draws a line on the terminal while the command is silent, until the returned
+// function is called.
 func (g *foreground) progress(ctx context.Context) func() {
 	kind, _ := g.main.Getenv("TERM")
 	if !g.screen.Err.Terminal || g.request.Terminal != (messages.Terminal{}) || kind == "" || kind == "dumb" {
@@ -72,8 +72,8 @@ func progressLine(job messages.Job, since time.Duration) string {
 	return line
 }
 
-// mayDraw says whether the terminal is ours now: a program in its background
-// must not write on it by itself.
+// mayDraw reports whether we are in the terminal's foreground group: a background
+// program must not write there unasked.
 func (g *foreground) mayDraw() bool {
 	ours := false
 	_ = cli.Control(g.screen.Err.File, func(fd int) {
@@ -83,7 +83,7 @@ func (g *foreground) mayDraw() bool {
 	return ours
 }
 
-// fit cuts a line to the width of the terminal: one that wraps cannot be wiped.
+// fit cuts a line to the width of the terminal: a wrapped line cannot be erased.
 func (g *foreground) fit(line string) string {
 	_ = cli.Control(g.screen.Err.File, func(fd int) {
 		if width, _, err := term.GetSize(fd); err == nil && width > 0 && len(line) >= width {

@@ -7,13 +7,12 @@ import (
 	"troupe/messages"
 )
 
-// queuedFor is how long a command waits for its turn without a word: most wait
-// only for the start of those before them.
+// queuedFor delays the note that a command is queued: most wait only for the start of
+// those before them.
 const queuedFor = time.Second
 
-// warnQueued says once that the command waits for others of its session: with -b
-// it would look as if the daemon did not answer. It waits until the function that
-// it returns is called.
+// warnQueued reports once that the command is queued: with -b it would look as if the
+// daemon did not answer. The returned function ends it.
 func (g *foreground) warnQueued(ctx context.Context) func() {
 	h, ok := g.host.(*daemonHost)
 	if !ok {
@@ -38,8 +37,8 @@ func (g *foreground) warnQueued(ctx context.Context) func() {
 	}
 }
 
-// warnWaiting says that the command waits for its turn, if it does: one that is queued may
-// also wait for a keeper that does not answer, which is told elsewhere.
+// warnWaiting reports that the command waits for a start slot. A queued command may
+// instead wait for an unresponsive keeper, which another message reports.
 func (g *foreground) warnWaiting(ctx context.Context, h *daemonHost) {
 	job, err := h.job(ctx, g.job)
 	if err != nil || job.State != messages.Queued {

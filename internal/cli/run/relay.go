@@ -13,22 +13,21 @@ import (
 	"troupe/messages"
 )
 
-// relay copies one stream of the command to one of ours while it grows, byte by
-// byte as it is. It ends when no process can write any more, or at the size that
-// finish names.
+// relay copies one stream of the command unchanged to our stdout or stderr as it grows.
+// It ends with the stream, or at the size given to finish.
 type relay struct {
 	host   host
 	job    messages.JobID
 	stream messages.Stream
 	to     *terminal.Stream
 	pace   backpressure
-	waits  time.Duration // how long to may still keep us waiting, in all, until pace is kept
-	once   sync.Once     // pace is kept
+	waits  time.Duration // how long writes may still block, in all, before pace starts; 0: at once
+	once   sync.Once     // starts pace
 
-	live context.Context    // until the command has ended
-	stop context.CancelFunc // of live
-	size chan int64         // what finish said
-	lost atomic.Int64       // bytes that a quota took before they were shown
+	live context.Context    // ends with the command
+	stop context.CancelFunc // ends live
+	size chan int64         // argument of finish
+	lost atomic.Int64       // bytes that the quota dropped before they were shown
 }
 
 func newRelay(ctx context.Context, host host, stream messages.Stream, to *terminal.Stream, hold *outputPauser, most int64, waits time.Duration) *relay {
@@ -38,7 +37,7 @@ func newRelay(ctx context.Context, host host, stream messages.Stream, to *termin
 	return r
 }
 
-// show copies until the end. ctx ends it early.
+// show copies until the end of the stream, or until ctx ends.
 func (r *relay) show(ctx context.Context) error {
 	defer r.stop()
 	if r.waits == 0 {
@@ -57,8 +56,8 @@ func (r *relay) show(ctx context.Context) error {
 	}
 }
 
-// write shows bytes. A reader that has kept us waiting for long is one for whom
-// the command is held back.
+// write writes to the reader. A reader that has blocked us for too long starts
+// backpressure.
 func (r *relay) write(b []byte) error {
 	if r.waits > 0 {
 		began := time.Now()
@@ -76,14 +75,14 @@ func (r *relay) write(b []byte) error {
 
 func (r *relay) keepPace() { r.once.Do(func() { go r.pace.keep(r.live) }) }
 
-// finish says that the command has ended and has written so many bytes.
+// finish reports that the command has ended and has written size bytes.
 func (r *relay) finish(size int64) {
 	r.size <- size
 	r.stop()
 }
 
-// copy copies the bytes from one offset to another (negative: to the end of the
-// stream) and says how far it came.
+// copy copies the bytes from one offset to another (negative: to the end of the stream)
+// and returns the offset it reached.
 func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
 	follower, err := r.host.output(ctx, r.job, r.stream, from, to)
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 	"troupe/messages"
 )
 
-// leftovers is how many processes the command has left behind that will end with
-// the node.
+// leftovers returns how many processes the command has left that will end with the
+// node.
 func (g *foreground) leftovers(job messages.Job) int {
 	if job.Children == 0 || !g.host.ours() {
 		return 0
 	}
 	if now, err := g.host.job(context.Background(), g.job); err == nil && now.State == messages.Retired {
-		return 0 // they have ended by themselves
+		return 0 // they have exited by themselves
 	}
 	return job.Children
 }
 
-// shutdown ends the node and what is left in it. A signal ends it at once.
+// shutdown closes the host and stops what runs in it. A signal skips the grace.
 func (g *foreground) shutdown() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -48,8 +48,8 @@ func (g *foreground) shutdown() error {
 	}
 }
 
-// report says what became of the command, and is its exit status. A signal ends
-// the wait for whoever reads that.
+// report prints how the command ended and returns its exit status. A signal ends the
+// wait for the reader of stderr.
 func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
 	g.signals.Release()
 	if left > 0 {
@@ -67,7 +67,7 @@ func (g *foreground) report(job messages.Job, object *resultObject, left int, sh
 	return end
 }
 
-// unknown is how a run ends of which no record came.
+// unknown returns the error of a run without a job record.
 func (g *foreground) unknown(err error) error {
 	switch {
 	case !errors.Is(err, givenUp):
@@ -81,7 +81,8 @@ func (g *foreground) unknown(err error) error {
 	return err
 }
 
-// givenUp says what a signal has ended before there was a record, and is its status.
+// givenUp reports what a signal has ended before there was a job record, and returns
+// its status.
 func (g *foreground) givenUp(what string) error {
 	g.signals.Release()
 	why := *givenUp
@@ -95,7 +96,7 @@ func (g *foreground) givenUp(what string) error {
 	return cli.ExitStatus(cli.SignalBase + int(g.signals.Got))
 }
 
-// print writes the object, behind what was said.
+// print writes the object after all notes.
 func (g *foreground) print(object any) {
 	written := make(chan error, 1)
 	read := g.signals.WaitWriter(func() {
@@ -110,11 +111,11 @@ func (g *foreground) print(object any) {
 	}
 }
 
-// status is the exit status for a job that has ended.
+// status returns the exit status for a job that has ended.
 func (g *foreground) status(job messages.Job) int {
 	switch {
 	case errors.Is(g.fault, unix.EPIPE):
-		return cli.SignalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
+		return cli.SignalBase + int(unix.SIGPIPE) // as a command whose reader has gone
 	case g.signals.HungUp(errors.Join(g.fault, g.outputErr)):
 		return cli.SignalBase + int(unix.SIGHUP)
 	case g.outputErr != nil && job.Outcome != messages.Cancelled:
@@ -129,7 +130,8 @@ func (g *foreground) status(job messages.Job) int {
 	return job.ExitCode()
 }
 
-// printEnd says why a command ended that did not end by itself.
+// printEnd reports why a command did not end by itself, and what the flags of the job
+// mean.
 func (g *foreground) printEnd(job messages.Job) {
 	switch job.Outcome {
 	case messages.TimedOut:
@@ -147,7 +149,7 @@ func (g *foreground) printEnd(job messages.Job) {
 	case messages.FailedToStart, messages.Lost:
 		g.screen.Notef("%v", &job.Err)
 	}
-	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // by who waits for room still, or by a child that holds it
+	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // a writer still waits for space, or a child holds the output open
 		g.screen.Notef("there was no room for the output for a while: its end may be missing")
 	}
 	for _, s := range job.Survivors {
@@ -166,7 +168,7 @@ func (g *foreground) printEnd(job messages.Job) {
 	}
 }
 
-// flagTexts are the sentences for the flags that a person should know of.
+// flagTexts are the notes for the flags that a user should know.
 var flagTexts = map[messages.Flag]string{
 	messages.FlagTreeUnverified: "only its process groups could be reached: what left them may still run",
 	messages.FlagLogTampered:    "its log was changed from outside: some of the output may be wrong",
@@ -174,7 +176,7 @@ var flagTexts = map[messages.Flag]string{
 	messages.FlagKeeperFault:    "troupe failed while it ran: some of the output may be missing",
 }
 
-// printGaps says what was not shown because it was gone first.
+// printGaps reports how many bytes were dropped before they were shown.
 func (g *foreground) printGaps(job messages.Job) {
 	lost := int64(0)
 	for _, relay := range g.relays {
@@ -185,7 +187,7 @@ func (g *foreground) printGaps(job messages.Job) {
 	}
 }
 
-// printSurvivors names what could not be ended.
+// printSurvivors reports the processes that survived the shutdown.
 func (g *foreground) printSurvivors(shutdown error) {
 	var left *troupe.SurvivorsError
 	switch {
@@ -194,7 +196,7 @@ func (g *foreground) printSurvivors(shutdown error) {
 		for _, s := range left.Survivors {
 			g.screen.Notef("%v", out.SurvivorError(s))
 		}
-	case errors.Is(shutdown, context.Canceled): // a signal has cut it short
+	case errors.Is(shutdown, context.Canceled): // a signal has cut the shutdown short
 	default:
 		g.screen.Notef("%v", shutdown)
 	}

@@ -14,9 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// newRequest makes the request of the flags and arguments. Nothing is started for
-// one that makes no sense. argv says that the arguments are no shell text, were
-// there only one.
+// newRequest makes the request from the flags and arguments, and checks it before
+// anything starts. argv: even a single argument is a program, not shell text.
 func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCommand, error) {
 	r := messages.RunCommand{
 		Key: f.Key, Scope: messages.ScopePath(f.Scope), Name: f.Name, Description: f.Description, Shell: f.Shell,
@@ -29,12 +28,12 @@ func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCo
 	if f.PTY {
 		r.Terminal, r.Stdin, r.Streams = cli.TerminalSize(m), messages.StdinNull, messages.MergedStreams
 		if forwardsKeys(m, f) {
-			r.Stdin = "" // what is typed there
+			r.Stdin = "" // the keys typed there
 		}
 		r.Shown = !f.JSON && !f.NoStdin && cli.IsTerminal(m.Out) && cli.IsTerminal(m.In)
 	}
 	if f.Grace.Given && r.Grace == 0 {
-		r.Grace = -1 // of a request, 0 is the default
+		r.Grace = -1 // in a request, 0 means the default
 	}
 	if policy := messages.EnvPolicy(f.EnvPolicy.Value); policy != "" && policy != messages.EnvCaller {
 		r.EnvPolicy, r.BaseEnv = policy, nil
@@ -57,13 +56,13 @@ func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCo
 	if err == nil {
 		return r, nil
 	}
-	if err.Reason == "on_finish" && err.Code == messages.TooLarge { // of flags, too many are a fault of what was typed
+	if err.Reason == "on_finish" && err.Code == messages.TooLarge { // too many flags are a usage error
 		err.Code = messages.InvalidParams
 	}
 	return r, err
 }
 
-// setCommand takes what is to be run from the arguments or a file.
+// setCommand sets the shell text or argv from the arguments or a file.
 func setCommand(m *cli.Main, r *messages.RunCommand, f *Flags, args []string, argv bool) error {
 	var err error
 	switch {
@@ -83,7 +82,7 @@ func setCommand(m *cli.Main, r *messages.RunCommand, f *Flags, args []string, ar
 	return err
 }
 
-// commandText reads a shell text, and no more than is allowed.
+// commandText reads a shell text, at most one byte more than is allowed.
 func commandText(m *cli.Main, file string) (string, error) {
 	from := m.In
 	if file != "-" {
@@ -100,7 +99,7 @@ func commandText(m *cli.Main, file string) (string, error) {
 	return string(b), nil
 }
 
-// workDir makes -C absolute; whether it is there is seen at the start.
+// workDir makes -C absolute; the start of the command checks that it exists.
 func workDir(r *messages.RunCommand, cwd string) error {
 	if cwd == "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// forSession makes the request for the daemon one for a session: what we are is what a
-// shell begins with that has to be opened, and one that is open stays as it is.
+// forSession turns the request into one for a session. A new session starts with our
+// directory, environment and umask; an open one keeps its own.
 func (g *foreground) forSession(c *client.Client) error {
 	r, f := &g.request, g.flags
 	plan := &messages.SessionPlan{
@@ -22,7 +22,7 @@ func (g *foreground) forSession(c *client.Client) error {
 	switch {
 	case err != nil:
 		return err
-	case open && info.Shell == "": // on pipes: each command is a process of its own, as ours
+	case open && info.Shell == "": // on pipes: each command is a process with our environment
 		r.Open, r.Shell = &messages.SessionPlan{Backend: info.Backend}, f.Shell
 		if f.Cwd == "" {
 			r.Dir = ""
@@ -50,12 +50,12 @@ func (g *foreground) forSession(c *client.Client) error {
 	}
 	r.Open, r.EnvPolicy, r.BaseEnv, r.Umask, r.Shell = plan, "", nil, "", ""
 	if f.Cwd == "" {
-		r.Dir = "" // where the shell is
+		r.Dir = "" // the shell's current directory
 	}
 	return nil
 }
 
-// openSession looks whether the session is open, and as what.
+// openSession returns the session of the request, and whether it is open.
 func (g *foreground) openSession(c *client.Client) (info messages.SessionInfo, open bool, err error) {
 	scope := cmp.Or(g.request.Scope, messages.MainScope)
 	list, err := c.Sessions(context.Background(), scope)
@@ -67,7 +67,7 @@ func (g *foreground) openSession(c *client.Client) (info messages.SessionInfo, o
 	return info, false, err
 }
 
-// inside says whether we are a command of the session.
+// inside reports whether we run as a command of the session.
 func (g *foreground) inside(info messages.SessionInfo) bool {
 	scope, _ := g.main.Getenv(shelltext.ScopeVar)
 	session, _ := g.main.Getenv(shelltext.SessionVar)

@@ -13,9 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// liveShell is the shell of a session that is opened and names none: that of the
-// setting, which must be there; else $SHELL, if it is a bash or zsh that can live; else
-// bash, else sh. "" is the bash that the daemon finds.
+// liveShell returns the shell for a new session whose request names none. It is the
+// configured one, which must exist; else $SHELL if that is bash or zsh; else bash, else
+// sh. "" stands for the bash that the daemon finds.
 func liveShell(m *cli.Main) (string, error) {
 	s, err := config.Read(m)
 	if err != nil {
@@ -23,7 +23,7 @@ func liveShell(m *cli.Main) (string, error) {
 	}
 	own, _ := m.Getenv("SHELL")
 	host := m.Env
-	if name := filepath.Base(own); name != shelltext.Bash && name != shelltext.Zsh { // a restricted one cannot
+	if name := filepath.Base(own); name != shelltext.Bash && name != shelltext.Zsh { // other shells, also restricted ones, cannot be live shells
 		host = slices.DeleteFunc(slices.Clone(host), func(kv string) bool { return strings.HasPrefix(kv, "SHELL=") })
 	}
 	choice, refused := shelltext.Select(shelltext.Setting{Path: s.Shell, Where: "shell in " + s.File()}, host, config.Executable)
@@ -36,7 +36,8 @@ func liveShell(m *cli.Main) (string, error) {
 	return choice.Path, nil
 }
 
-// snapshotError asks why the shell of a job has nothing of what is set up for it.
+// snapshotError asks the daemon why the shell of a job started without the user's
+// setup; "": it did not, or that is not known.
 func (g *foreground) snapshotError(job messages.Job) string {
 	h, ok := g.host.(*daemonHost)
 	if !ok || g.flags.JSON || !job.HasFlag(messages.FlagNoSnapshot) {
@@ -46,7 +47,7 @@ func (g *foreground) snapshotError(job messages.Job) string {
 	return in.SnapshotError
 }
 
-// session asks for the session of a job, as it is now. It may not be there.
+// session returns the current state of a job's session, and whether the session exists.
 func (h *daemonHost) session(ctx context.Context, job messages.Job) (in messages.SessionInfo, is bool) {
 	list, err := h.client.Sessions(ctx, cmp.Or(job.Scope, messages.MainScope))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"troupe/messages"
 )
 
-// stdinMode says what the command reads: what we do, but no terminal unless asked,
-// since whoever sits there may be talking to the shell.
+// stdinMode returns what the command reads: our stdin, but a terminal only with -i. The
+// user there may be typing to the shell.
 func stdinMode(m *cli.Main, f *Flags) messages.StdinMode {
 	switch {
 	case f.NoStdin, f.File == "-":
@@ -17,8 +17,8 @@ func stdinMode(m *cli.Main, f *Flags) messages.StdinMode {
 	return messages.StdinNull
 }
 
-// streamMode says whether stdout and stderr are kept apart. Where both go to the
-// same place, or to none of ours, only one pipe keeps their order.
+// streamMode returns whether stdout and stderr stay separate. If both go to the same
+// file, or we show neither, one pipe keeps their order.
 func streamMode(m *cli.Main, f *Flags) messages.StreamMode {
 	switch {
 	case f.Streams.Value != "":

@@ -20,11 +20,11 @@ import (
 	"troupe/messages"
 )
 
-// A command on a terminal of its own (--pty) is shown as it is, and what is typed here
-// goes to it key by key: our terminal only passes on. If that is none, or not ours to
-// read, the command has what we read, and the key for its end behind it.
+// With --pty our terminal is raw, and output and keys pass through it unchanged. Input
+// that is not from a terminal is copied to the command, followed by the end-of-file
+// key.
 
-// inputSender is how a host is asked to type, once the job takes it.
+// inputSender sends input to a job, after begun has returned.
 type inputSender interface {
 	begun(ctx context.Context, id messages.JobID) error
 	Input(ctx context.Context, r messages.WriteInput) (int64, error)
@@ -32,17 +32,16 @@ type inputSender interface {
 	Resize(ctx context.Context, r messages.ResizeTerminal) error
 }
 
-// terminalInput is one who sits at the terminal of a command.
+// terminalInput connects our terminal to that of the command.
 type terminalInput struct {
 	*foreground
 	inputSender
 	ctx context.Context
 }
 
-// attachTerminal makes our terminal one that only passes on, before anything is shown there, until
-// leave is called: then it is as before, and nothing is shown any more. Where the command
-// was cut off, a line begins there. pass passes on what is typed and how large it is, once
-// the command is asked for.
+// attachTerminal makes our terminal raw before any output. leave restores it and ends
+// the display; cut starts a new line there. pass forwards keys and sizes; call it after
+// the submit.
 func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave func(cut bool)) {
 	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
 		return func() {}, func(bool) {}
@@ -59,7 +58,7 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 	if !g.flags.JSON {
 		g.screen.Follows(g.main)
 	}
-	if forwardsKeys(s.main, s.flags) { // also if what it prints goes elsewhere: a password is not shown here either
+	if forwardsKeys(s.main, s.flags) { // also if output goes elsewhere: a password must not be echoed here either
 		restore = terminal.RawKeyboard(g.main, g.screen)
 	}
 	left := false
@@ -75,14 +74,14 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 	}
 }
 
-// addReattachHint adds to the error of a run whose daemon has left how whoever sat at its
-// terminal comes back to it: it goes on (docs/cli.md). It reports whether that is so.
+// addReattachHint reports whether the daemon has left. The job keeps running
+// (docs/cli.md), so it adds to the error how to attach again.
 func (g *foreground) addReattachHint(e *ended) bool {
 	if !errors.Is(e.err, connect.DaemonLeft) {
 		return false
 	}
 	if g.request.Shown {
-		left := *connect.DaemonLeft // which errors.Is finds still
+		left := *connect.DaemonLeft // errors.Is still finds it
 		left.Message = "the daemon has left"
 		left.Hint = "troupe serve starts it again; troupe attach " + cmp.Or(g.flags.Name, string(g.job)) + " comes back to the command"
 		e.err = &left
@@ -90,7 +89,7 @@ func (g *foreground) addReattachHint(e *ended) bool {
 	return true
 }
 
-// forwardsKeys reports whether what is read here is for the terminal of the command.
+// forwardsKeys reports whether stdin goes to the command's terminal.
 func forwardsKeys(m *cli.Main, f *Flags) bool {
 	return !f.NoStdin && f.File != "-" && !(f.JSON && cli.IsTerminal(m.In))
 }
@@ -108,7 +107,7 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	case err != nil:
 	case left:
 		s.signals.Detached.Store(true)
-		_, err = s.host.(*daemonHost).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // whose reply ends the run
+		_, err = s.host.(*daemonHost).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // the reply ends the run
 	default:
 		err = s.CloseInput(s.ctx, s.job)
 	}
@@ -118,8 +117,8 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	}
 }
 
-// copy types what is read, as fast as the command takes it, to its end, or to the detach
-// keys where somebody sits who may come back: in the daemon.
+// copy sends stdin to the command, as fast as the command reads it, until EOF. For a
+// user at a terminal and a job in the daemon, the detach keys end it, too.
 func (s *terminalInput) copy() (left bool, err error) {
 	keys, sits := terminal.DetachScanner{}, cli.IsTerminal(s.main.In)
 	if _, away := s.host.(*daemonHost); away && sits {
@@ -146,13 +145,13 @@ func (s *terminalInput) copy() (left bool, err error) {
 	}
 }
 
-// follow gives the terminal of the command the size of ours, whenever that changes.
+// follow sends each new size of our terminal to that of the command.
 func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	last := s.request.Terminal
 	for {
 		if now := cli.TerminalSize(s.main); now != last {
 			last = now
-			_ = s.Resize(s.ctx, messages.ResizeTerminal{Job: s.job, Size: now}) // refused: it has ended
+			_ = s.Resize(s.ctx, messages.ResizeTerminal{Job: s.job, Size: now}) // fails only if the job has ended
 		}
 		select {
 		case <-sizes:
@@ -162,7 +161,7 @@ func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	}
 }
 
-// daemonInput asks the daemon.
+// daemonInput sends input through the daemon.
 type daemonInput struct {
 	*client.Client
 	host *daemonHost
@@ -175,13 +174,13 @@ func (r daemonInput) begun(ctx context.Context, id messages.JobID) error {
 	return r.host.started(ctx, id)
 }
 
-// begun waits until the job takes input, or will not any more.
+// begun waits until the job has started or ended.
 func (l localHost) begun(ctx context.Context, id messages.JobID) error {
 	facts, err := l.node.Subscribe(context.Background(), messages.Subscribe{Filter: messages.Filter{Job: id}})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = facts.Close() }() // an open one would delay the end of the node
+	defer func() { _ = facts.Close() }() // an open channel would delay the end of the node
 	for {
 		m, err := facts.Next(ctx)
 		if err != nil {
