@@ -10,11 +10,11 @@ import (
 	"troupe/messages"
 )
 
-// DaemonLeft is a connection that broke.
+// DaemonLeft matches the errors of a broken connection.
 var DaemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
 
-// BrokenOff is the error of a connection that broke. Which request it was says
-// nothing to who has typed a verb, nor does how it broke if somebody closed it.
+// BrokenOff returns the error of a broken connection. It leaves out the request, which
+// a user did not type, and the cause if the daemon only closed the connection.
 func BrokenOff(err error) *messages.Error {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -30,8 +30,8 @@ func BrokenOff(err error) *messages.Error {
 	return left
 }
 
-// Connected is the error of a verb; one of its connection says that this broke, be it
-// before the reply or in the middle of it.
+// Connected replaces the error of a connection that broke before or during the reply by
+// BrokenOff. It returns other errors unchanged.
 func Connected(err error) error {
 	var at *url.Error
 	var line *net.OpError

@@ -16,8 +16,8 @@ import (
 	"troupe/messages"
 )
 
-// A verb whose connection breaks says that the daemon has left, and not which
-// request that was: "Post "http://troupe/v1/wait": EOF" helps nobody.
+// A verb whose connection breaks reports that the daemon has left, and not the request:
+// "Post "http://troupe/v1/wait": EOF" does not help a user.
 func TestAVerbSaysThatTheDaemonLeft(t *testing.T) {
 	for _, broken := range []error{
 		&url.Error{Op: "Post", URL: "http://troupe/v1/wait", Err: io.EOF},

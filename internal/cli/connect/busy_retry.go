@@ -13,26 +13,26 @@ import (
 	"troupe/messages"
 )
 
-// A daemon bounds its connections. Who finds them all taken waits for one and
-// tries again: nothing was begun for him.
+// A daemon limits its connections. While all are in use a verb waits and tries again,
+// which is safe: the daemon has not read the request.
 const (
 	crowdFirst = 20 * time.Millisecond
-	crowdMost  = time.Second // between two tries
+	crowdMost  = time.Second // longest time between two tries
 )
 
 var crowded = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections"}
 
-// IsBusy is the refusal of a daemon that has no connection left.
+// IsBusy reports whether the daemon has refused because all connections are in use.
 func IsBusy(err error) bool { return errors.Is(err, crowded) }
 
-// WasRejected is that, or a connection that was closed at once, as those are
-// that cannot even be told. What changes nothing may be asked again after it; a
-// daemon that has died is then found to be none.
+// WasRejected reports whether IsBusy holds or the connection was closed at once, as a
+// daemon does if it cannot even refuse. A request that changes nothing may be repeated
+// then. After the death of a daemon the repeat finds none.
 func WasRejected(err error) bool {
 	return wasClosed(err) || IsBusy(err)
 }
 
-// wasClosed says that the other end of a connection has closed it, or died.
+// wasClosed reports whether the other end has closed a connection, or died.
 func wasClosed(err error) bool {
 	for _, closed := range []error{unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
 		if errors.Is(err, closed) {
@@ -42,7 +42,8 @@ func wasClosed(err error) bool {
 	return false
 }
 
-// RetryBusy asks until there is a connection for it, or ctx ends.
+// RetryBusy repeats ask, with growing pauses, while away accepts its error and ctx
+// lasts.
 func RetryBusy[T any](ctx context.Context, away func(error) bool, ask func() (T, error)) (T, error) {
 	for wait := crowdFirst; ; wait = min(2*wait, crowdMost) {
 		answer, err := ask()
@@ -57,11 +58,11 @@ func RetryBusy[T any](ctx context.Context, away func(error) bool, ask func() (T,
 	}
 }
 
-// answerPatience is how long a daemon may take for its first answer: one that
-// begins may have the jobs of before to find, one that was stopped never answers.
+// answerPatience bounds the wait for the first answer of a daemon. A starting one may
+// have to restore jobs; a stopped one (SIGSTOP) never answers.
 const answerPatience = 30 * time.Second
 
-// Dial is a client of the daemon at a socket.
+// Dial connects to the daemon at a socket.
 func Dial(ctx context.Context, socket string) (*client.Client, error) {
 	return RetryBusy(ctx, WasRejected, func() (*client.Client, error) {
 		asked, cancel := context.WithTimeout(ctx, answerPatience)

@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setCloseOnExec keeps what the caller left open from a program that we start: somebody
-// may wait for its end.
+// setCloseOnExec marks our inherited descriptors close-on-exec: another process may
+// wait for the end of such a file.
 func setCloseOnExec() error { return unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }
 
-// DisableDumps keeps our memory, which holds what clients sent, from core files and
-// from other programs of the user. Programs that we start are not concerned.
+// DisableDumps protects our memory, which holds the data of clients, from core dumps
+// and from other programs of the user. Programs that we start are not affected.
 func DisableDumps() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// WaitForExit is called while a daemon lives, and returns what waits for the end of its
-// process, a while at most.
+// WaitForExit opens the process of a live daemon. The returned function waits for its
+// exit, at most endPatience.
 func WaitForExit(pid int) func() {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {

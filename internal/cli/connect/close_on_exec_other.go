@@ -2,12 +2,11 @@
 
 package connect
 
-// setCloseOnExec can only count on what the Go library opened, which no program that we
-// start inherits.
+// setCloseOnExec does nothing: only the files opened by Go code are close-on-exec here.
 func setCloseOnExec() error { return nil }
 
-// DisableDumps does nothing where the kernel knows no such thing.
+// DisableDumps does nothing on this platform.
 func DisableDumps() {}
 
-// WaitForExit can wait for no process that is not ours.
+// WaitForExit returns at once: only the parent can wait for a process here.
 func WaitForExit(int) func() { return func() {} }

@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// completed asks the daemon for words. Without one, or if it is slow, there are none.
+// completed returns words from the daemon; none without a daemon, or if it is slow.
 func completed(m *cli.Main, ask func(context.Context, *client.Client) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.Background(), completing)
 	defer cancel()
@@ -27,7 +27,7 @@ func completed(m *cli.Main, ask func(context.Context, *client.Client) []string) 
 	return ask(ctx, c), cobra.ShellCompDirectiveNoFileComp
 }
 
-// ScopePaths completes the owners of jobs.
+// ScopePaths completes the paths of scopes.
 func ScopePaths(m *cli.Main) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return completed(m, func(ctx context.Context, c *client.Client) (paths []string) {
@@ -40,7 +40,7 @@ func ScopePaths(m *cli.Main) cobra.CompletionFunc {
 	}
 }
 
-// SessionNames completes the names of sessions of a scope: those of which is true.
+// SessionNames completes the names of a scope's sessions for which of returns true.
 func SessionNames(m *cli.Main, scope *string, of func(messages.SessionInfo) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -59,7 +59,7 @@ func SessionNames(m *cli.Main, scope *string, of func(messages.SessionInfo) bool
 	}
 }
 
-// place is what a session is, in a few words.
+// place describes a session in a few words.
 func place(s messages.SessionInfo) string {
 	what := cmp.Or(s.Shell, s.Backend)
 	if s.Dir != "" {
@@ -68,11 +68,11 @@ func place(s messages.SessionInfo) string {
 	return what
 }
 
-// completing is how long a shell waits for the ids of jobs: nobody notices it.
+// completing bounds the time of a completion; users do not notice it.
 const completing = 150 * time.Millisecond
 
-// JobIDs completes the jobs that live, and finished ones where a verb is for those: by
-// their ids or, once something is typed, by whatever of theirs begins so.
+// JobIDs completes live jobs, and finished ones if the verb takes them. It offers ids
+// and, after the first typed character, names.
 func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
@@ -80,13 +80,13 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 		}
 		return completed(m, func(ctx context.Context, c *client.Client) (words []string) {
 			list, _ := c.Jobs(ctx, messages.ListJobs{})
-			if finished { // of which there may be more than are told in that time
+			if finished { // the list may be too long for that time
 				if all, err := c.Jobs(ctx, messages.ListJobs{Finished: true}); err == nil {
 					list = all
 				}
 			}
 			named := map[string]bool{}
-			for _, job := range slices.Backward(list.Jobs) { // of one name the youngest is meant
+			for _, job := range slices.Backward(list.Jobs) { // a name means its youngest job
 				words = append(words, jobWords(job, typed, named)...)
 			}
 			slices.Reverse(words)
@@ -95,8 +95,8 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 	}
 }
 
-// jobWords are the words for a job that begin as what is typed: its id, its name unless a
-// younger one has it, and its ULID where that is typed.
+// jobWords returns the words for a job that begin with typed: its id, its name unless a
+// younger job has it, and its ULID after uidTyped characters.
 func jobWords(job messages.Job, typed string, named map[string]bool) (words []string) {
 	about := out.Clean(out.Shorten(job.Command, completionWidth))
 	name, uid := job.Name, string(job.UID)
@@ -115,8 +115,9 @@ func jobWords(job messages.Job, typed string, named map[string]bool) (words []st
 	return words
 }
 
-// uidTyped is how much is typed of a ULID by who means one: less is that of any job.
+// uidTyped is the number of typed characters from which ULIDs are offered: all ULIDs
+// share the first ones.
 const uidTyped = 3
 
-// completionWidth is how much of a command is shown beside its id.
+// completionWidth is how many characters of a command are shown beside its id.
 const completionWidth = 40

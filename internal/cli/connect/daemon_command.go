@@ -16,18 +16,18 @@ import (
 	"troupe/messages"
 )
 
-// Command is a verb that asks the daemon. It never starts one.
+// Command is a verb that sends requests to the daemon. It never starts one.
 type Command struct {
 	Main *cli.Main
 	Cmd  *cobra.Command
-	Ctx  context.Context //nolint:containedctx // of the one run of a verb
+	Ctx  context.Context //nolint:containedctx // lasts for one run of the verb
 	*client.Client
 	Args []string
 	JSON bool
 }
 
-// NewCommand makes a command that asks the daemon. check says what was typed wrong,
-// which needs no daemon; nil: nothing can be, but the number of arguments.
+// NewCommand makes a verb of a cobra command. check validates what was typed and needs
+// no daemon; nil: nothing but the number of arguments.
 func NewCommand(m *cli.Main, cmd *cobra.Command, check, do func(*Command) error) *cobra.Command {
 	var asJSON bool
 	cmd.Flags().SortFlags = false
@@ -77,11 +77,11 @@ func noDaemon(socket string) *messages.Error {
 	}
 }
 
-// Object prints a reply as one object.
+// Object prints a reply as one JSON object.
 func (a *Command) Object(v any) error { return out.WriteJSON(a.Main.Out, v) }
 
-// Failures are what went wrong with some of the jobs that a verb was given. The first is its
-// error, as of any verb.
+// Failures holds the errors for some of the jobs that a verb was given. The first is
+// also its Error, as for any verb.
 type Failures struct {
 	Error  *messages.Error  `json:"error,omitempty"`
 	Errors []messages.Error `json:"errors,omitempty"`
@@ -94,8 +94,8 @@ func (f *Failures) Add(err error) {
 	f.Error = cmp.Or(f.Error, e)
 }
 
-// Together ends a verb for several jobs: with its object, which what went wrong with some
-// does not hide, or with a line for each of those, in their order.
+// Together ends a verb for several jobs. It prints the object even if some jobs failed,
+// or one error line for each failure, in their order.
 func (a *Command) Together(object any, f Failures) error {
 	switch {
 	case a.JSON && f.Error != nil && len(a.Args) < 2:
@@ -114,8 +114,8 @@ func (a *Command) Together(object any, f Failures) error {
 	return cli.ExitStatus(out.StatusOf(a.Main, f.Error))
 }
 
-// InParallel asks the daemon one question for each of some things, several at a time,
-// and has the replies in their order.
+// InParallel calls ask for each thing, atATime at once, and returns the replies in the
+// order of things.
 func InParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
 	replies, errs := make([]R, len(things)), make([]error, len(things))
 	turn := make(chan struct{}, atATime)
@@ -132,17 +132,17 @@ func InParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
 	return replies, errs
 }
 
-// atATime is how many questions of one verb are asked at a time.
+// atATime is how many requests of one verb run at once.
 const atATime = 16
 
-// PrintError tells of an error that is not the one that the verb ends with.
+// PrintError prints an error that does not end the verb.
 func (a *Command) PrintError(err error) {
 	if !a.JSON {
 		_, _ = a.Main.Err.WriteString("troupe: " + out.Clean(out.Sentence(out.Coded(err))) + "\n")
 	}
 }
 
-// CheckScope says what is wrong with the path of a flag or an argument; "" is none.
+// CheckScope checks the path of a flag or an argument; an unset flag may be "".
 func CheckScope(a *Command, name, path string) error {
 	if path == "" && name != "" && !a.Cmd.Flags().Changed(name) {
 		return nil
@@ -153,12 +153,13 @@ func CheckScope(a *Command, name, path string) error {
 	return nil
 }
 
-// Scoped checks the flag --scope.
+// Scoped returns a check of the flag --scope.
 func Scoped(path *string) func(*Command) error {
 	return func(a *Command) error { return CheckScope(a, "scope", *path) }
 }
 
-// UntilReaderGone runs a verb that may have nothing to write for long: it ends with its reader.
+// UntilReaderGone runs a verb that may write nothing for long, and ends it when the
+// reader of stdout has gone.
 func (a *Command) UntilReaderGone(do func() error) error {
 	ctx, done := out.WithStdoutReader(a.Ctx, a.Main)
 	defer done()
@@ -170,8 +171,8 @@ func (a *Command) UntilReaderGone(do func() error) error {
 	return err
 }
 
-// ExitAs ends a verb as a job has ended. Of one that did not end by itself the status
-// is ours, and says little.
+// ExitAs ends a verb with the exit status of a job. If the job failed to start or was
+// lost it prints the error first: the status then says little.
 func ExitAs(a *Command, job messages.Job) error {
 	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
 		a.PrintError(&job.Err)
@@ -179,7 +180,7 @@ func ExitAs(a *Command, job messages.Job) error {
 	return cli.ExitStatus(job.ExitCode())
 }
 
-// Acknowledge ends a verb that has nothing to tell.
+// Acknowledge ends a verb that has no result to print.
 func Acknowledge(a *Command, err error) error {
 	if err == nil && a.JSON {
 		return a.Object(wire.Acknowledged{V: wire.Version})
@@ -187,5 +188,5 @@ func Acknowledge(a *Command, err error) error {
 	return err
 }
 
-// UID is the name of a job that never means another.
+// UID returns the name of a job that no other job ever gets.
 func UID(job messages.Job) messages.JobID { return messages.JobID(job.UID) }

@@ -20,16 +20,16 @@ import (
 	"troupe/messages"
 )
 
-// endPatience is how long a daemon may take to end behind its last reply: what
-// clients may take to read theirs, twice.
+// endPatience bounds the exit of a daemon after its last reply: twice the time that
+// clients get to read theirs.
 const endPatience = 2 * ReplyPatience
 
-// startPatience is how long a daemon may take to become ready, and others to start
-// it for us: its start takes a tenth of a second, with thousands of jobs one or two.
+// startPatience bounds the start of a daemon, also by another process. A start takes
+// 0.1 seconds, with thousands of jobs one or two.
 const startPatience = 10 * time.Second
 
-// startDaemon starts the daemon and returns when it takes requests. Of several who
-// want that at a time one does it, and the others find it running.
+// startDaemon starts the daemon and returns when it accepts requests. Of several
+// processes that try at the same time one starts it, and the others find it running.
 func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client.Client, error) {
 	if err := at.OwnState(); err != nil {
 		return nil, err
@@ -63,21 +63,21 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 	return Dial(context.Background(), at.Socket)
 }
 
-// WayPatience is how long a daemon may take from its lock to its socket: that is
-// next to nothing.
+// WayPatience bounds the time from the lock of a daemon to its socket, which is very
+// short.
 const WayPatience = 3 * time.Second
 
 var stateHeld = &messages.Error{Code: messages.Conflict, Reason: "state"}
 
-// findStarting finds a daemon that has the state directory, and is to listen yet: by
-// hand, or by somebody who waits for it no longer, it was started before ours.
+// findStarting finds a daemon that has locked the state directory and does not listen
+// yet. A user, or another process that has given up, started it before ours.
 func findStarting(ctx context.Context, at *config.Settings) (*client.Client, error) {
 	late := time.Now().Add(WayPatience)
 	away := func(err error) bool { return errors.Is(err, client.ErrNoDaemon) && time.Now().Before(late) }
 	return RetryBusy(ctx, away, func() (*client.Client, error) { return Dial(ctx, at.Socket) })
 }
 
-// turn waits for our turn to start the daemon. done ends it.
+// turn waits for the lock to start the daemon. done releases it.
 func turn(ctx context.Context, at *config.Settings) (done func(), err error) {
 	lock := flock.New(filepath.Join(at.State, config.StartName), flock.SetPermissions(0o600))
 	locked := make(chan error, 1)
@@ -88,13 +88,13 @@ func turn(ctx context.Context, at *config.Settings) (done func(), err error) {
 			return nil, fmt.Errorf("the start of a daemon cannot be locked: %w", err)
 		}
 		return func() { _ = lock.Close() }, nil
-	case <-ctx.Done(): // the lock is left to the end of our process
+	case <-ctx.Done(): // our exit releases the lock
 		return nil, notReady("another troupe has been starting the daemon", at)
 	}
 }
 
-// notReady is the error of a start that takes too long. A daemon that was started
-// is left alone: it may have much to read, and holds no job itself.
+// notReady returns the error of a start that takes too long. The started daemon keeps
+// running: it may have much to read, and has no job itself.
 func notReady(what string, at *config.Settings) *messages.Error {
 	return &messages.Error{
 		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s for %v", what, startPatience),
@@ -102,8 +102,8 @@ func notReady(what string, at *config.Settings) *messages.Error {
 	}
 }
 
-// launch starts troupe serve in a session of its own, with nothing of ours: no
-// descriptor, no directory, and of the environment only what a daemon needs.
+// launch starts troupe serve in a process session of its own. It inherits no descriptor
+// and no directory, and of the environment only what a daemon needs.
 func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) {
 	if err := setCloseOnExec(); err != nil {
 		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
@@ -147,8 +147,8 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 	return pid, cmd.Process.Release()
 }
 
-// daemonEnv is the part of our environment that a daemon needs: no secret of the
-// shell that happened to start it, which its jobs could see.
+// daemonEnv returns the part of our environment that a daemon needs. Secrets of the
+// shell that starts it must not reach its jobs.
 func daemonEnv(m *cli.Main) []string {
 	var env []string
 	for _, kv := range m.Env {
@@ -165,5 +165,5 @@ func daemonEnv(m *cli.Main) []string {
 	return env
 }
 
-// ReplyPatience is how long clients may take to read their last replies.
+// ReplyPatience bounds how long clients may take to read their last replies.
 const ReplyPatience = 5 * time.Second

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// FindDaemon connects to the daemon, starts it if it is needed, and is nil where there
-// is none and none is needed.
+// FindDaemon connects to the daemon, and starts it if needed is set. Otherwise it
+// returns nil if no daemon runs.
 func FindDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, error) {
 	at, err := config.Read(m)
 	if err != nil {

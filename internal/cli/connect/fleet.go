@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// FleetOptions is what the keepers of this state directory are found and started by.
+// FleetOptions returns how the keepers of this state directory are found and started.
 func FleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -21,7 +21,8 @@ func FleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error)
 	return keeper.FleetOptions{Root: filepath.Join(at.State, config.DetachedName), Program: []string{self, "keeper"}, Build: m.Describe().Version}, nil
 }
 
-// noDaemonHint says with the refusal that there is no daemon how detached jobs are found.
+// noDaemonHint adds to the error for a missing daemon how to reach detached jobs, if
+// there are any.
 func noDaemonHint(m *cli.Main, e *messages.Error, at *config.Settings) error {
 	if root := filepath.Join(at.State, config.DetachedName); len(keeper.ListDetached(root)) > 0 {
 		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
@@ -29,11 +30,12 @@ func noDaemonHint(m *cli.Main, e *messages.Error, at *config.Settings) error {
 	return e
 }
 
-// What a daemon keeps of finished jobs, where its settings do not say.
+// Defaults for what a daemon keeps of finished jobs: their number, age and bytes of
+// output.
 const (
 	JournalJobs = 10_000
 	JournalAge  = 7 * 24 * time.Hour
 	JournalLogs = 10 << 30
 
-	JournalSpare = time.Hour // more than the node takes to forget
+	JournalSpare = time.Hour // more than the node takes to remove a job
 )

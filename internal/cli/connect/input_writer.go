@@ -9,16 +9,16 @@ import (
 	"troupe/messages"
 )
 
-// InputWriter writes to the input of a job.
+// InputWriter writes to the input of a job. Through is the offset that the job's input
+// has reached.
 type InputWriter struct {
 	*Command
 	ID      messages.JobID
 	Through int64
 }
 
-// EndOfLine is what the key enter sends: on a terminal CR, which becomes LF where the
-// program has not asked for keys as they are. If the job is not to be found, writing says
-// so.
+// EndOfLine returns what the enter key sends: CR on a terminal, which turns it into LF
+// unless the program reads raw keys. For an unknown job Write reports the error.
 func (w *InputWriter) EndOfLine() string {
 	if job, err := w.Job(w.Ctx, w.ID); err == nil && job.Terminal != (messages.Terminal{}) {
 		return "\r"
@@ -26,7 +26,7 @@ func (w *InputWriter) EndOfLine() string {
 	return "\n"
 }
 
-// Write returns when the kernel has all of it.
+// Write writes all of b; it returns after the kernel has it.
 func (w *InputWriter) Write(b []byte) error {
 	for len(b) > 0 {
 		piece := b[:min(len(b), messages.MaxInput)]
@@ -39,7 +39,7 @@ func (w *InputWriter) Write(b []byte) error {
 	return nil
 }
 
-// Copy passes on what it reads, as fast as the job takes it.
+// Copy copies from to the job, as fast as the job reads it.
 func (w *InputWriter) Copy(from io.Reader) error {
 	buf := make([]byte, out.CopyBuffer)
 	for {
@@ -56,7 +56,7 @@ func (w *InputWriter) Copy(from io.Reader) error {
 	}
 }
 
-// Finish ends the input, if that was asked for, and says how far it came.
+// Finish closes the input if eof is set, and prints with --json the offset it reached.
 func (w *InputWriter) Finish(eof bool, err error) error {
 	if err == nil && eof {
 		err = w.CloseInput(w.Ctx, w.ID)

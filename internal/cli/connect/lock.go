@@ -16,12 +16,13 @@ import (
 	"troupe/messages"
 )
 
-// LockPatience is how long the lock may be held by nobody who lives: a child that a
-// daemon was forking when it was killed has it until its exec.
+// LockPatience bounds how long a dead daemon's lock can remain: a child that it was
+// forking when it was killed holds the lock until its exec.
 const LockPatience = time.Second
 
-// HeldByAnother says which daemon holds a state directory whose socket nobody answers at: it was
-// removed, or is another. One that begins or ends is given the time in which that is over.
+// HeldByAnother returns an error if a daemon holds the state directory, although none
+// answers at the socket: it was removed, or differs. A daemon that starts or ends gets
+// LockPatience.
 func HeldByAnother(ctx context.Context, state string) error {
 	path := filepath.Join(state, config.LockName)
 	if state == "" || !config.Exists(path) {
@@ -38,8 +39,8 @@ func HeldByAnother(ctx context.Context, state string) error {
 	return nil
 }
 
-// HeldBy is the error of a state directory that another daemon holds. Its process is named:
-// one whose socket was removed hears of no other way to end it.
+// HeldBy returns the error for a state directory that another daemon holds. It names
+// the process, since a signal is the only way to stop a daemon without its socket.
 func HeldBy(state, lock string) error {
 	err := &messages.Error{
 		Code: messages.Conflict, Reason: "state", Message: "another daemon holds the state directory " + state,

@@ -10,11 +10,11 @@ import (
 	"troupe/spill"
 )
 
-// OutputLogs are the outputs of jobs: the journal has what is small, of jobs that are
-// over, and their keeper the rest.
+// OutputLogs opens the outputs of jobs: small ones of finished jobs from the journal,
+// the others from the keeper.
 type OutputLogs struct {
 	Keeper  *keeper.Fleet
-	Journal journal.Outputs // nil: nothing is recorded
+	Journal journal.Outputs // nil: facts are not recorded
 }
 
 // Open implements actors.Logs.
@@ -25,14 +25,14 @@ func (k OutputLogs) Open(id string, stream uint8) (spill.Log, error) {
 			return spill.MemoryLog(o.Data), nil
 		}
 	}
-	if len(small) > 0 { // all is small: nothing came on this stream
+	if len(small) > 0 { // the job is recorded, and this stream had no output
 		return spill.MemoryLog(nil), nil
 	}
 	return k.Keeper.Open(messages.UID(id), messages.Stream(stream))
 }
 
-// small is what the journal has of a job. One that is closed or damaged has nothing; the
-// keeper may have it still, and has that of all that live.
+// small returns the outputs of a job in the journal. A closed or damaged journal has
+// none. The keeper has those of live jobs, and perhaps these.
 func (k OutputLogs) small(id string) []journal.Output {
 	if k.Journal == nil {
 		return nil
@@ -44,7 +44,7 @@ func (k OutputLogs) small(id string) []journal.Output {
 	return all
 }
 
-// Order tells in which order the streams of a job arrived.
+// Order returns the output order of a job's streams.
 func (k OutputLogs) Order(id string) (*spill.Order, error) {
 	small := k.small(id)
 	for _, o := range small {
@@ -58,7 +58,7 @@ func (k OutputLogs) Order(id string) (*spill.Order, error) {
 	return k.Keeper.Order(messages.UID(id))
 }
 
-// Remove implements actors.Logs. What the journal has goes with the record.
+// Remove implements actors.Logs. Outputs in the journal are removed with the record.
 func (k OutputLogs) Remove(id string) error {
 	k.Keeper.Remove(messages.UID(id))
 	return nil

@@ -21,10 +21,10 @@ import (
 	"troupe/messages"
 )
 
-// pidFlag names a detached job by its pid file.
+// pidFlag is the flag that names a detached job by its pid file.
 const pidFlag = "pid-file"
 
-// ByPIDFile lets a verb take a detached job by its pid file, with a daemon or without.
+// ByPIDFile lets a verb take a detached job by its pid file; it needs no daemon.
 func ByPIDFile(cmd *cobra.Command) {
 	cmd.Flags().String(pidFlag, "", "the detached job of the pid file `FILE`; no daemon is needed")
 	args := cmd.Args
@@ -44,7 +44,7 @@ func ByPIDFile(cmd *cobra.Command) {
 	}
 }
 
-// PIDFileOf returns the value of the flag --pid-file; "": it was not given.
+// PIDFileOf returns the value of --pid-file; "": not given.
 func PIDFileOf(cmd *cobra.Command) string {
 	flag := cmd.Flags().Lookup(pidFlag)
 	if flag == nil {
@@ -53,8 +53,8 @@ func PIDFileOf(cmd *cobra.Command) string {
 	return flag.Value.String()
 }
 
-// askDetached does a verb with the job of a pid file: by the daemon, if that has it,
-// else by its own keeper.
+// askDetached runs a verb for the job of a pid file: through the daemon if that has the
+// job, else through the job's keeper.
 func askDetached(m *cli.Main, a *Command, file string, check, do func(*Command) error) error {
 	cmd := a.Cmd
 	alone := withoutDaemon(cmd)
@@ -82,7 +82,7 @@ func askDetached(m *cli.Main, a *Command, file string, check, do func(*Command) 
 				return err
 			}
 			alone = nil
-			continue // a daemon may have come
+			continue // a daemon may have started meanwhile
 		}
 		if err := asGuest(cmd.Context(), m, p, urgent(cmd), ask); !errors.Is(err, replaced) {
 			return err
@@ -90,7 +90,7 @@ func askDetached(m *cli.Main, a *Command, file string, check, do func(*Command) 
 	}
 }
 
-// daemonWithJob is the daemon, if it runs and has the job; else nil.
+// daemonWithJob connects to the daemon if it runs and has the job; else it returns nil.
 func daemonWithJob(ctx context.Context, m *cli.Main, p keeper.PIDFile) *client.Client {
 	at, err := config.Read(m)
 	if err != nil {
@@ -107,11 +107,12 @@ func daemonWithJob(ctx context.Context, m *cli.Main, p keeper.PIDFile) *client.C
 	return c
 }
 
-// replaced says that a daemon has taken the keeper over, which is asked from then on.
+// replaced means that a daemon has taken over the keeper; requests go to the daemon
+// from then on.
 var replaced = &messages.Error{Code: messages.Busy, Reason: "replaced"}
 
-// genuine refuses a pid file that does not tell of the process which its keeper has
-// started: a number alone may be anybody's by now.
+// genuine rejects a pid file that does not match the process that its keeper started:
+// another process may have the number by now.
 func genuine(file string, p keeper.PIDFile) error {
 	refuse := func(why string) error {
 		return &messages.Error{
@@ -135,12 +136,12 @@ func genuine(file string, p keeper.PIDFile) error {
 	return nil
 }
 
-// guestPatience is how long others may take who ask the keeper of a job, each for a
-// moment or until the job has ended.
+// guestPatience bounds the wait for other clients of a job's keeper; each keeps it for
+// a moment, or until the job has ended.
 const guestPatience = 30 * time.Second
 
-// asGuest looks after a detached job in a node of this process, which leaves it to its
-// keeper again. What the verb asks is asked of that as of a daemon.
+// asGuest supervises a detached job in a node of this process, and then returns it to
+// its keeper. The verb uses this node like a daemon.
 func asGuest(ctx context.Context, m *cli.Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
 	o, err := FleetOptions(m, &config.Settings{})
 	if err != nil {
@@ -160,7 +161,7 @@ func asGuest(ctx context.Context, m *cli.Main, p keeper.PIDFile, urgent bool, as
 	return err
 }
 
-// inFleet asks a node of this process over the keeper of a job.
+// inFleet runs ask against a node of this process that serves the keeper of a job.
 func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
 	patient, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
@@ -190,7 +191,7 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 	go func() { served <- server.Serve(door) }()
 	defer func() {
 		now, cancel := context.WithCancel(context.Background())
-		cancel() // nobody but us has asked, and we have our answers
+		cancel() // we are the only client and have our replies
 		_ = server.Close(now)
 		<-served
 	}()
@@ -205,7 +206,7 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 	return ask(ctx, c)
 }
 
-// replayed waits until what the keeper knows of the job was told: its start, or its end.
+// replayed waits until the node has received the job's start or end from the keeper.
 func replayed(ctx context.Context, c *client.Client, p keeper.PIDFile) error {
 	id := messages.JobID(p.Job)
 	job, err := c.Job(ctx, id)
@@ -228,14 +229,15 @@ func replayed(ctx context.Context, c *client.Client, p keeper.PIDFile) error {
 	return nil
 }
 
-// urgent verbs do not wait for others, who may wait for a long grace.
+// urgent reports whether a verb must not wait for other clients, which may wait for a
+// long grace.
 func urgent(cmd *cobra.Command) bool {
 	force := cmd.Flags().Lookup("force")
 	return cmd.Name() == "kill" || force != nil && force.Value.String() == "true"
 }
 
-// withoutDaemon is what a verb does first where there is no daemon: a guest stays only
-// for a moment, since others may want to stop the job. nil: nothing.
+// withoutDaemon returns what a verb does before it uses the keeper; nil: nothing. It
+// uses the keeper only briefly, since other clients may want to stop the job.
 func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) error {
 	switch cmd.Name() {
 	case "wait":
@@ -255,7 +257,7 @@ func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) err
 	return nil
 }
 
-// awaitAlone waits for the end of a job without asking its keeper for it.
+// awaitAlone waits for the end of a job without a connection to its keeper.
 func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error {
 	for _, condition := range []string{"match", "port", "quiet", "input"} {
 		if cmd.Flags().Changed(condition) {
@@ -266,7 +268,7 @@ func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error
 	if d, ok := cmd.Flags().Lookup("timeout").Value.(*flags.Duration); ok && d.Given {
 		over := time.Now().Add(d.D)
 		limit, cancel = context.WithDeadline(ctx, over)
-		defer func() { d.D = max(time.Until(over), time.Millisecond) }() // what is left for the last question
+		defer func() { d.D = max(time.Until(over), time.Millisecond) }() // the time left for the last request
 	}
 	defer cancel()
 	err := keeper.WaitEnd(limit, p.Dir)

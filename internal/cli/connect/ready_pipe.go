@@ -12,17 +12,17 @@ import (
 	"troupe/messages"
 )
 
-// ReadyPipe tells whoever started the daemon, once, that it takes requests or
-// why it does not: an object on a pipe of theirs.
+// ReadyPipe reports once, to the process that started the daemon, that the daemon is
+// ready or why not. It writes an object to a pipe of that process.
 type ReadyPipe struct{ pipe *os.File }
 
-// readyObject is what is told.
+// readyObject is the report on the pipe.
 type readyObject struct {
 	V     int             `json:"v"`
-	Error *messages.Error `json:"error"` // null: it is ready
+	Error *messages.Error `json:"error"` // null: ready
 }
 
-// NewReadiness takes over a descriptor; 0 is nobody's.
+// NewReadiness takes over a descriptor; less than 3: none.
 func NewReadiness(fd int) *ReadyPipe {
 	if fd < 3 {
 		return &ReadyPipe{}
@@ -40,13 +40,13 @@ func (r *ReadyPipe) Tell(err error) {
 	if err != nil {
 		told.Error = out.Coded(err)
 	}
-	_ = out.WriteJSON(r.pipe, told) // whoever started us may have gone
+	_ = out.WriteJSON(r.pipe, told) // the process that started us may have gone
 	_ = r.pipe.Close()
 	r.pipe = nil
 }
 
-// Heard reads what a daemon tells of itself. One that ends before has told its
-// log why.
+// Heard reads the report of a daemon. A daemon that ends before its report has written
+// the cause to its log.
 func Heard(from io.Reader, log string) error {
 	var told readyObject
 	if err := json.NewDecoder(io.LimitReader(from, config.MaxFile)).Decode(&told); errors.Is(err, os.ErrDeadlineExceeded) {
