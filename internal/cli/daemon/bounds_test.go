@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// The clients' scopes are theirs to choose: not each has a number for ever.
+// Clients choose the names of scopes, so the number of labels has a limit.
 func TestNumbersAreBounded(t *testing.T) {
 	t.Parallel()
 	var l scopeLabels
@@ -23,8 +23,7 @@ func TestNumbersAreBounded(t *testing.T) {
 	require.Equal(t, "s3", l.of("s3"))
 }
 
-// A log that is a file does not grow for ever, and begins anew when it is too large,
-// whether it is appended to or written on.
+// A log file is truncated when it is too large, opened with O_APPEND or not.
 func TestTheLogIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, how := range []int{os.O_APPEND, 0} {
@@ -46,7 +45,7 @@ func TestTheLogIsBounded(t *testing.T) {
 	}
 }
 
-// A failure of an actor has a number.
+// Each failure of an actor is counted.
 func TestFailuresAreCounted(t *testing.T) {
 	t.Parallel()
 	n := newNumbers()

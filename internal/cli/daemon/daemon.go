@@ -23,7 +23,7 @@ import (
 	"troupe/messages"
 )
 
-// daemon is troupe serve while it runs.
+// daemon is the state of troupe serve while it runs.
 //
 //	lock the state ─ listen, and all else that may fail ─ open the node ─ ready ─ serve
 //	   a signal, a client's shutdown, or a failure: end the node ─ close the server
@@ -35,25 +35,25 @@ type daemon struct {
 	log             zerolog.Logger
 	service         service
 	lock            *flock.Flock
-	listeners       []net.Listener // of clients
-	metricsListener net.Listener   // of the numbers; nil: they are not told
-	token           string         // admits to a port; "": there is none
+	listeners       []net.Listener // for clients
+	metricsListener net.Listener   // for the metrics; nil: not served
+	token           string         // required over TCP; "": all listeners are local sockets
 	node            *troupe.Node
-	journal         *journal.Bolt // nil: facts are kept in memory
-	keeper          *keeper.Fleet // nil: there is none
+	journal         *journal.Bolt // nil: facts stay in memory
+	keeper          *keeper.Fleet // nil: no keepers on this platform
 	server          *http.Server
 	numbers         *metrics
 
-	urgent     context.Context    // ends when the end cannot wait
-	makeUrgent context.CancelFunc // of hurry
-	closing    sync.Mutex         // whoever holds it ends the node
-	once       sync.Once          // closes ended
-	ended      chan struct{}      // closed when the node has ended for good
-	failed     chan error         // a listener that cannot go on
+	urgent     context.Context    // ends when the shutdown must skip the grace
+	makeUrgent context.CancelFunc // ends urgent
+	closing    sync.Mutex         // held while the node shuts down
+	once       sync.Once          // guards the close of ended
+	ended      chan struct{}      // closed after the node has ended
+	failed     chan error         // error of a listener that failed
 }
 
-// open takes the daemon's places and opens what it is made of. What was taken
-// when it fails is given back by close.
+// open reads the settings, locks the state, opens the sockets and the node. After an
+// error close releases what open has acquired.
 func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 	connect.DisableDumps()
 	var err error
@@ -79,8 +79,7 @@ func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 	return d.openNode()
 }
 
-// alone takes the lock of the state directory, which one daemon holds for as
-// long as it lives.
+// alone locks the state directory, which one daemon holds until it ends.
 func (d *daemon) alone() error {
 	path := filepath.Join(d.settings.State, config.LockName)
 	lock := flock.New(path, flock.SetPermissions(0o600))
@@ -94,14 +93,14 @@ func (d *daemon) alone() error {
 		return connect.HeldBy(d.settings.State, path)
 	}
 	d.lock = lock
-	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil { // for HeldBy
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil { // HeldBy reads it
 		d.log.Warn().Err(err).Msg("the lock does not tell who has it")
 	}
 	return nil
 }
 
-// listen opens the doors: those that a service manager handed over, or else the
-// socket; and the addresses of the settings.
+// listen opens the listeners: those passed by a service manager, or else the socket;
+// and the HTTP address of the settings.
 func (d *daemon) listen() error {
 	handed, err := d.service.listeners()
 	if err != nil {
@@ -131,7 +130,7 @@ func (d *daemon) listen() error {
 	return nil
 }
 
-// openNode opens the node and lets clients in.
+// openNode opens the node and starts to serve clients.
 func (d *daemon) openNode() error {
 	var err error
 	d.numbers = newNumbers()
@@ -160,8 +159,7 @@ func (d *daemon) openNode() error {
 	return nil
 }
 
-// admit opens the address of the numbers, and finds what clients of a port must
-// have.
+// admit opens the address of the metrics, and loads the token that TCP clients need.
 func (d *daemon) admit() error {
 	needed := d.settings.Metrics != ""
 	if needed {
@@ -181,8 +179,8 @@ func (d *daemon) admit() error {
 	return err
 }
 
-// run waits for the end. The first signal ends the daemon in order; the second
-// one at once.
+// run serves until the daemon ends. The first signal starts an orderly shutdown; the
+// second one skips the grace.
 func (d *daemon) run() error {
 	d.log.Info().Str("version", d.main.Describe().Version).Int("pid", os.Getpid()).Str("state", d.settings.State).Msg("ready")
 	stopped := d.service.ready(d.node, d.log)
@@ -212,7 +210,7 @@ func (d *daemon) run() error {
 	}
 }
 
-// close gives back what was taken, and is how the daemon ends.
+// close shuts the node down and releases what open has acquired. It returns err.
 func (d *daemon) close(err error) error {
 	if d.node != nil {
 		d.endNode(err != nil)
@@ -247,13 +245,13 @@ func (d *daemon) close(err error) error {
 	return err
 }
 
-// endNode ends the node if nobody has. Jobs that a keeper holds go on, whatever
-// has failed: only those of a daemon that holds them itself end with it, at once
-// if that has failed.
+// endNode shuts the node down if it still runs. Jobs in a keeper keep running, even
+// after a failure. Jobs of a daemon without a keeper end; after a failure without
+// grace.
 func (d *daemon) endNode(failed bool) {
 	ctx, cancel := d.urgent, func() {}
 	if failed {
-		ctx, cancel = context.WithTimeout(d.urgent, connect.ReplyPatience) // nobody may answer any more
+		ctx, cancel = context.WithTimeout(d.urgent, connect.ReplyPatience) // after a failure the node may never reply
 	}
 	defer cancel()
 	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon has ended"}

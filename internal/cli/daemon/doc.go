@@ -3,8 +3,8 @@
 //
 //	daemon.go          opens, runs and closes the daemon
 //	log.go             the daemon's log
-//	metrics.go         numbers for Prometheus
-//	metrics_serve.go   serves the numbers
+//	metrics.go         metrics for Prometheus
+//	metrics_serve.go   serves the metrics
 //	node.go            the node, its keeper and its journal
 //	serve.go           the flags of serve
 //	service.go         the service manager: sockets, readiness, watchdog

@@ -11,8 +11,8 @@ import (
 	"troupe/internal/cli/config"
 )
 
-// NewLog is what the daemon says on stderr: sentences on a terminal, an object a
-// line elsewhere.
+// NewLog returns the daemon's log on stderr: sentences on a terminal, elsewhere one
+// JSON object a line.
 func NewLog(m *cli.Main, s *config.Settings) zerolog.Logger {
 	var to zerolog.LevelWriter
 	if cli.IsTerminal(m.Err) {
@@ -23,21 +23,21 @@ func NewLog(m *cli.Main, s *config.Settings) zerolog.Logger {
 	return zerolog.New(to).Level(s.Log.Level).With().Timestamp().Logger()
 }
 
-// Slogger is the log for who speaks slog.
+// Slogger returns the log as a slog.Logger.
 func Slogger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
 
-// maxLog bounds a log that is a file: then it begins anew.
+// maxLog is the size in bytes after which a log file is truncated.
 const maxLog = 4 << 20
 
-// boundedLog writes to a file that does not grow for ever; to a pipe or a socket,
-// whose reader sees to that, it just writes.
+// boundedLog writes to a file of bounded size. It writes without limit to a pipe or a
+// socket, whose reader limits the log.
 type boundedLog struct{ file *os.File }
 
 // Write implements io.Writer. zerolog writes one line at a time.
 func (b *boundedLog) Write(p []byte) (int, error) {
 	if info, err := b.file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
 		_ = b.file.Truncate(0)
-		_, _ = b.file.Seek(0, io.SeekStart) // one that is not appended to would go on behind a hole, and be too large at once
+		_, _ = b.file.Seek(0, io.SeekStart) // without O_APPEND the next write would leave a hole and exceed maxLog again
 	}
 	return b.file.Write(p)
 }

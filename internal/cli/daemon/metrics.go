@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// metrics are what /metrics tells of the node. Counters follow its facts; what
-// there is at a moment is asked for when somebody looks. The registry is our own.
+// metrics holds what /metrics reports of the node. Counters follow the node's facts;
+// gauges query it at each scrape. The registry is our own.
 type metrics struct {
 	registry *prometheus.Registry
 	scopes   scopeLabels
@@ -28,11 +28,11 @@ type metrics struct {
 	failures            *prometheus.CounterVec
 	jobs                *prometheus.Desc
 
-	from messages.Seq           // all up to here was counted by the daemons before
-	told map[messages.UID]int64 // output that was counted, of jobs that have ended and may still write; of one goroutine
+	from messages.Seq           // earlier daemons have counted all facts up to this one
+	told map[messages.UID]int64 // counted bytes of ended jobs that may still write; used by one goroutine
 }
 
-// maxTold bounds them: of more jobs than that, late output is not counted.
+// maxTold bounds that map. Late output of further jobs is not counted.
 const maxTold = 4096
 
 func newNumbers() *metrics {
@@ -56,10 +56,10 @@ func newNumbers() *metrics {
 	return n
 }
 
-// failure counts a failure of an actor.
+// failure counts a failure of an actor of this kind.
 func (n *metrics) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
 
-// watch tells whether a keeper answers.
+// watch adds the gauge that reports an unresponsive keeper.
 func (n *metrics) watch(client backends.RemoteEngine) {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
@@ -71,8 +71,8 @@ func (n *metrics) watch(client backends.RemoteEngine) {
 	}))
 }
 
-// since goes on where the daemons before have stopped: with what their journal tells
-// next, and of a job that they have told the end of with what it has written since.
+// since resumes the counts of earlier daemons. It starts after the last fact in the
+// journal, and counts only new output of jobs whose end is recorded.
 func (n *metrics) since(j *journal.Bolt) (err error) {
 	if n.from, err = j.Last(); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (n *metrics) since(j *journal.Bolt) (err error) {
 	return err
 }
 
-// follow counts what happens in a node until close.
+// follow counts the facts of a node until close.
 func (n *metrics) follow(node *troupe.Node) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from, Own: true})
@@ -103,7 +103,7 @@ func (n *metrics) follow(node *troupe.Node) error {
 	}
 	go func() {
 		defer close(done)
-		defer func() { _ = facts.Close() }() // an open one would delay the end of the node
+		defer func() { _ = facts.Close() }() // an open channel would delay the end of the node
 		for {
 			m, err := facts.Next(ctx)
 			if err != nil {
@@ -142,21 +142,21 @@ func (n *metrics) count(m any) {
 	}
 }
 
-// wrote counts what a job has written since it was last counted.
+// wrote counts what a job has written beyond before bytes.
 func (n *metrics) wrote(job messages.Job, before int64) {
 	if more := written(job) - before; more > 0 {
 		n.bytes.WithLabelValues(n.scopes.of(job.Scope)).Add(float64(more))
 	}
 }
 
-// remember keeps what was counted of a job until its last word.
+// remember stores the counted bytes of a job until it is retired.
 func (n *metrics) remember(job messages.Job) {
 	if len(n.told) < maxTold {
 		n.told[job.UID] = written(job)
 	}
 }
 
-// written is what a job has written on all its streams.
+// written returns how many bytes a job has written on all its streams.
 func written(job messages.Job) (sum int64) {
 	for _, out := range job.Output {
 		sum += out.Bytes
@@ -167,14 +167,14 @@ func written(job messages.Job) (sum int64) {
 // Describe implements prometheus.Collector.
 func (n *metrics) Describe(to chan<- *prometheus.Desc) { to <- n.jobs }
 
-// Collect implements prometheus.Collector: the jobs that there are now.
+// Collect implements prometheus.Collector. It counts the present jobs.
 func (n *metrics) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
 	defer cancel()
 	reply, err := n.node.Ask(ctx, messages.ListJobs{Finished: true})
 	list, ok := reply.(messages.JobList)
 	if err != nil || !ok {
-		return // the node ends
+		return // the node is shutting down
 	}
 	type key struct{ scope, state string }
 	counts := map[key]int{}
@@ -190,8 +190,8 @@ func (n *metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// scopeLabels bound how many scopes have numbers of their own: clients choose
-// their names, and a series is kept for ever.
+// scopeLabels limits how many scopes get a label: clients choose the names, and a
+// series is never removed.
 type scopeLabels struct {
 	mu   sync.Mutex
 	seen map[messages.ScopePath]bool
@@ -199,7 +199,7 @@ type scopeLabels struct {
 
 const (
 	maxScopeLabels = 64
-	otherScopes    = "other" // all that came later, in one
+	otherScopes    = "other" // label of all further scopes
 )
 
 func (l *scopeLabels) of(scope messages.ScopePath) string {

@@ -8,8 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// Of more jobs that may still write than are remembered the late output is not counted,
-// and what was counted at their ends is not either.
+// Beyond maxTold jobs late output is not counted. The bytes counted at their ends are
+// not counted again.
 func TestLateOutputIsCountedWithinABound(t *testing.T) {
 	t.Parallel()
 	n := newNumbers()

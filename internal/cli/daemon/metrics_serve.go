@@ -10,13 +10,13 @@ import (
 	"troupe/internal/gateway/http"
 )
 
-// Bounds of those who look at the numbers.
+// Limits for clients of the metrics.
 const (
-	metricsPatience = 10 * time.Second // for one look
-	maxLookers      = 16               // connections: anybody on the machine can open one, and each is a descriptor
+	metricsPatience = 10 * time.Second // for one scrape
+	maxLookers      = 16               // connections: every local user can open one, and each uses a descriptor
 )
 
-// serve tells the numbers on a loopback address until close.
+// serve serves the metrics on a loopback address until close.
 func (n *metrics) serve(l net.Listener, token string) {
 	mux := stdhttp.NewServeMux()
 	mux.Handle("GET /metrics", http.RequireToken(token, promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})))

@@ -21,9 +21,9 @@ import (
 	"troupe/spill"
 )
 
-// openNode opens the node of the daemon around its keeper, which holds the jobs,
-// and its journal: what was there before is there again. Where there are no keepers
-// the jobs are the daemon's own, and end with it.
+// openNode opens the daemon's node with its keeper, which holds the jobs, and its
+// journal. Both restore the state from before. On platforms without keepers the jobs
+// end with the daemon.
 func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	s := d.settings
 	o := troupe.Options{
@@ -38,12 +38,12 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	if o.Webhooks, err = d.webhooks(); err != nil {
 		return nil, err
 	}
-	if runtime.GOOS != "linux" { // there are no keepers
+	if runtime.GOOS != "linux" { // no keepers on this platform
 		return d.openAlone(ctx, o)
 	}
 	o.Limits.Finished = cmp.Or(o.Limits.Finished, connect.JournalJobs)
 	gone := &forgotten{}
-	if d.journal, err = openJournal(s.State, o.Limits.Finished, gone.add); err != nil { // before the keeper: who has it has the keeper, too
+	if d.journal, err = openJournal(s.State, o.Limits.Finished, gone.add); err != nil { // before the keeper: the process that has locked the journal also has the keeper
 		return nil, err
 	}
 	if err := d.numbers.since(d.journal); err != nil {
@@ -68,17 +68,17 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	return node, err
 }
 
-// openJournal opens the journal of a state directory. Its bounds are wider than those
-// of the node, which forgets a job with its outputs; of what the journal has to let go
-// all the same, since it was left alone for long or is too large, the outputs go, too.
+// openJournal opens the journal of a state directory. Its limits exceed those of the
+// node, which removes jobs with their outputs. After a long pause, or if it is too
+// large, the journal itself drops jobs. Their outputs are then removed, too.
 func openJournal(state string, jobs int, forgot func([]messages.UID)) (*journal.Bolt, error) {
 	return journal.OpenBolt(filepath.Join(state, config.JournalName), journal.BoltOptions{
 		Retention: journal.Retention{Jobs: 2 * jobs, Age: connect.JournalAge + connect.JournalSpare}, Forgot: forgot,
 	})
 }
 
-// forgotten has the outputs of jobs removed that the journal let go, once there is
-// somebody who can: the journal is opened first. It is safe for concurrent use.
+// forgotten removes the outputs of jobs that the journal dropped. It queues them until
+// removedBy, since the journal opens before the keeper. It is safe for concurrent use.
 type forgotten struct {
 	mu     sync.Mutex
 	remove func(messages.UID)
@@ -105,8 +105,8 @@ func (f *forgotten) removedBy(remove func(messages.UID)) {
 	f.add(early)
 }
 
-// webhooks tell URLs of the ends of jobs, signed with the secret of the settings, or
-// one of the daemon's own.
+// webhooks returns the sender of notices to URLs. It signs them with the secret of the
+// settings, or the daemon's own.
 func (d *daemon) webhooks() (*webhook.Sender, error) {
 	read, path := webhook.OwnSecret, filepath.Join(d.settings.State, config.SecretName)
 	if own := d.settings.Notify.SecretFile; own != "" {
@@ -119,7 +119,7 @@ func (d *daemon) webhooks() (*webhook.Sender, error) {
 	return webhook.New(webhook.Options{Secret: secret, Agent: "troupe/" + d.main.Describe().Version}), nil
 }
 
-// openKeepers finds the keeper of the state directory, or starts one, and those of the
+// openKeepers finds or starts the keeper of the state directory, and finds those of
 // detached jobs.
 func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 	o, err := connect.FleetOptions(d.main, d.settings)
@@ -134,7 +134,7 @@ func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 	return keeper.OpenFleet(ctx, o)
 }
 
-// keeperHealth is why the keeper does not answer, or nil.
+// keeperHealth returns why the keeper does not answer, or nil.
 func (d *daemon) keeperHealth() *messages.Error {
 	if d.keeper == nil {
 		return nil
@@ -142,8 +142,8 @@ func (d *daemon) keeperHealth() *messages.Error {
 	return d.keeper.Health()
 }
 
-// keeperBuild is the version of the keeper, which goes on with its jobs when the daemon
-// is replaced by one of another build.
+// keeperBuild returns the version of the keeper, which keeps running when a daemon of
+// another build takes over.
 func (d *daemon) keeperBuild() string {
 	if d.keeper == nil {
 		return ""
@@ -151,7 +151,7 @@ func (d *daemon) keeperBuild() string {
 	return d.keeper.Build()
 }
 
-// journalHealth is why nothing can be recorded, or nil.
+// journalHealth returns why facts cannot be recorded, or nil.
 func (d *daemon) journalHealth() error {
 	if d.journal == nil {
 		return nil
@@ -159,12 +159,13 @@ func (d *daemon) journalHealth() error {
 	return d.journal.Health()
 }
 
-// storageLimits are what the writer of the logs enforces, be it a keeper or this process.
+// storageLimits returns the limits for the process that writes the logs, a keeper or
+// this one.
 func storageLimits(s config.StorageSettings) spill.Limits {
 	return spill.Limits{Memory: int64(s.Memory), Finished: int(s.Finished), Sealed: int64(s.Sealed), Stored: int64(s.Stored)}
 }
 
-// openAlone opens a node whose jobs are the daemon's own.
+// openAlone opens a node without a keeper: its jobs end with the daemon.
 func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node, error) {
 	s := d.settings
 	o.Dir = filepath.Join(s.State, config.LogsName)
@@ -177,16 +178,15 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 	return troupe.Open(ctx, o)
 }
 
-// keepJobs is what is answered when jobs would have to outlive a node that holds
-// them itself.
+// keepJobs is the node's refusal to keep jobs that end with its process.
 var keepJobs = &messages.Error{Code: messages.Unsupported, Reason: "keep_jobs"}
 
-// shutdown ends the node because a client asked for it, and the daemon behind it.
-// Jobs that are to be kept and cannot be are a refusal: nothing ends.
+// shutdown shuts down the node and then the daemon for a client. If jobs cannot be kept
+// as requested it returns an error, and nothing ends.
 func (d *daemon) shutdown(_ context.Context, r messages.ShutdownNode) ([]messages.Survivor, error) {
 	d.closing.Lock()
 	defer d.closing.Unlock()
-	ctx := d.urgent // not the client's: he may vanish
+	ctx := d.urgent // not the client's context: its connection may break
 	err := d.node.Shutdown(ctx, r)
 	if r.KeepJobs && errors.Is(err, keepJobs) {
 		live, lerr := d.live(ctx)
@@ -205,8 +205,8 @@ func (d *daemon) shutdown(_ context.Context, r messages.ShutdownNode) ([]message
 	return d.finish(err)
 }
 
-// live counts the jobs that live. It asks no keeper for their sizes, as node.Jobs does:
-// one that was stopped would hold up the end of the daemon.
+// live counts the live jobs. Unlike node.Jobs it asks no keeper for sizes: a stopped
+// keeper (SIGSTOP) would block the end of the daemon.
 func (d *daemon) live(ctx context.Context) (int, error) {
 	reply, err := d.node.Ask(ctx, messages.ListJobs{})
 	if err != nil {
@@ -216,8 +216,8 @@ func (d *daemon) live(ctx context.Context) (int, error) {
 	return len(list.Jobs), messages.Refusal(reply)
 }
 
-// end ends the node because the daemon has to end: jobs live on where they can,
-// and where they cannot that is said.
+// end shuts the node down for the daemon's own end. It keeps the jobs if a keeper holds
+// them, and logs if they end.
 func (d *daemon) end() error {
 	d.closing.Lock()
 	defer d.closing.Unlock()
@@ -239,7 +239,7 @@ func (d *daemon) end() error {
 	return err
 }
 
-// finish takes what became of the node. A refusal leaves all as it was.
+// finish handles the result of a shutdown. After a refusal everything keeps running.
 func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 	var left *troupe.SurvivorsError
 	var refused *messages.Error

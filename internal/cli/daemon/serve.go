@@ -33,7 +33,7 @@ func Serve(m *cli.Main, f *Flags, given func(flag string) bool) error {
 	return d.close(err)
 }
 
-// overlay lays the flags over the settings.
+// overlay replaces settings by the flags that were given.
 func (f *Flags) overlay(s *config.Settings, given func(flag string) bool) error {
 	for _, over := range []struct {
 		flag  string

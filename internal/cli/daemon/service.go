@@ -15,12 +15,12 @@ import (
 	"troupe/messages"
 )
 
-// service is the service manager around the daemon, if there is one: it hands
-// over sockets, and hears that the daemon is ready, lives, and ends.
+// service talks to the service manager, if there is one. It takes over sockets, and
+// reports that the daemon is ready, alive or stopping.
 type service struct{}
 
-// listeners are the sockets that were handed over (LISTEN_FDS), if all can be served:
-// the manager is not to hear that the daemon is ready and then that it is not.
+// listeners returns the sockets passed by the manager (LISTEN_FDS). It fails unless all
+// can be served, so that the manager never sees a daemon that is ready and then fails.
 func (service) listeners() ([]net.Listener, error) {
 	all, err := activation.Listeners()
 	if err != nil {
@@ -39,7 +39,7 @@ func (service) listeners() ([]net.Listener, error) {
 	return doors, nil
 }
 
-// socketOf is the path at which clients find the daemon.
+// socketOf returns the path at which clients find the daemon.
 func socketOf(doors []net.Listener, otherwise string) string {
 	for _, l := range doors {
 		if at, ok := l.Addr().(*net.UnixAddr); ok && at.Name != "" {
@@ -49,8 +49,8 @@ func socketOf(doors []net.Listener, otherwise string) string {
 	return otherwise
 }
 
-// ready says that requests are taken, and from now on, if that is wanted, that
-// the node lives: as long as it answers. It returns how to stop that.
+// ready reports that the daemon accepts requests. With a watchdog it also reports,
+// until the returned function is called, that the node answers.
 func (service) ready(node *troupe.Node, log zerolog.Logger) func() {
 	if _, err := sd.SdNotify(false, sd.SdNotifyReady); err != nil {
 		log.Warn().Err(err).Msg("the service manager cannot be told")
@@ -71,10 +71,10 @@ func (service) ready(node *troupe.Node, log zerolog.Logger) func() {
 	}
 }
 
-// watchdogShare is how often within its time the watchdog hears of us.
+// watchdogShare is the number of reports within the watchdog's timeout.
 const watchdogShare = 3
 
-// live tells the watchdog each time that the node has answered.
+// live reports to the watchdog after each reply of the node.
 func live(ctx context.Context, node *troupe.Node, every time.Duration, log zerolog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
