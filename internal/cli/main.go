@@ -5,19 +5,19 @@ import (
 	"os"
 )
 
-// Main is the program and everything it takes from its surroundings.
+// Main holds what the program takes from its surroundings.
 type Main struct {
 	In, Out, Err *os.File
-	Env          []string // as os.Environ
+	Env          []string // in the form of os.Environ
 	Version      string
 
-	Mask    string // the caller's umask, where it is not ours; see keepOwnBits
-	Misread bool   // the flags could not be read
-	Client  bool   // the verb asks a daemon
-	Helped  error  // what became of the help that was asked for
+	Mask    string // the caller's umask in octal, if ours differs; see keepOwnBits
+	Misread bool   // whether the flags could not be parsed
+	Client  bool   // whether the verb sends requests to a daemon
+	Helped  error  // error of printing the requested help; nil: none
 }
 
-// Getenv is the caller's value of a variable.
+// Getenv returns the caller's value of a variable, and whether it is set.
 func (m *Main) Getenv(name string) (string, bool) {
 	for i := len(m.Env) - 1; i >= 0; i-- {
 		if v := m.Env[i]; len(v) > len(name) && v[len(name)] == '=' && v[:len(name)] == name {
@@ -27,8 +27,8 @@ func (m *Main) Getenv(name string) (string, bool) {
 	return "", false
 }
 
-// Umask is the mask that this process was given, in octal; "" where it cannot be seen
-// without changing it.
+// Umask returns the caller's umask in octal; "" if the kernel does not show it without
+// a change.
 func (m *Main) Umask() string {
 	if m.Mask != "" {
 		return m.Mask

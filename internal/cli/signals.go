@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals are those that end the command, in the order in which they came.
+// Signals receives the signals that end the command, in their order.
 type Signals struct {
 	Heard    chan os.Signal
 	pipe     chan os.Signal
-	Got      unix.Signal // the first one; 0: none
-	Detached atomic.Bool // who sits there has left the job: what is shown is as after a signal
+	Got      unix.Signal // first signal; 0: none
+	Detached atomic.Bool // whether the user has detached: what is left to show gets as little time as after a signal
 }
 
-// SignalBacklog is how many signals wait while we are busy: the second one
-// already means to kill.
+// SignalBacklog is how many signals can wait while we are busy: the second one already
+// kills.
 const SignalBacklog = 4
 
-// Listen takes over the signals by which a terminal, a shell or a service
-// manager ends a program. INT and HUP stay ignored where they are (nohup, a background
-// job of a script); of others the runtime does not know it. A write to a reader that
-// has gone is an error from now on.
+// Listen takes over the signals by which a terminal, a shell or a service manager ends
+// a program. INT and HUP stay ignored if they are (nohup, a background job of a
+// script); Go cannot detect that of others. Writes to a closed pipe return an error
+// from now on.
 func Listen() *Signals {
 	s := &Signals{Heard: make(chan os.Signal, SignalBacklog), pipe: make(chan os.Signal, 1)}
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
@@ -38,7 +38,7 @@ func Listen() *Signals {
 	return s
 }
 
-// First notes a signal and reports whether it is the first.
+// First records a signal and reports whether it is the first.
 func (s *Signals) First(sig os.Signal) bool {
 	if s.Got != 0 {
 		return false
@@ -47,7 +47,7 @@ func (s *Signals) First(sig os.Signal) bool {
 	return true
 }
 
-// Received reports whether one has come by now, and notes it.
+// Received reports whether a signal has come by now, and records it.
 func (s *Signals) Received() bool {
 	if s.Got == 0 {
 		select {
@@ -59,8 +59,8 @@ func (s *Signals) Received() bool {
 	return s.Got != 0
 }
 
-// HungUp reports whether what could not be shown was for a terminal that is gone: the
-// signal that says so may come behind the error.
+// HungUp reports whether a write failed because the terminal has gone: with EIO, and
+// HUP before or soon after it.
 func (s *Signals) HungUp(err error) bool {
 	if !errors.Is(err, unix.EIO) {
 		return false
@@ -75,16 +75,16 @@ func (s *Signals) HungUp(err error) bool {
 	return s.Got == unix.SIGHUP
 }
 
-// ReaderPatience is how long a reader may take for the rest of what a command
-// has written that a signal ended: enough for one that reads, and none can hold
-// us.
+// ReaderPatience bounds the wait for a reader after a signal. A working reader needs
+// less, and a stuck one cannot block us.
 const ReaderPatience = 2 * time.Second
 
-// quitPatience is how long it may take who is in a hurry: as long as what is read at all
-// takes for a few bytes.
+// quitPatience bounds the same wait after QUIT: a working reader takes a few bytes in
+// that time.
 const quitPatience = 100 * time.Millisecond
 
-// Late comes when a reader has had its time; never without a signal.
+// Late returns a channel that fires ReaderPatience from now; nil without a signal or
+// detach.
 func (s *Signals) Late() <-chan time.Time {
 	if s.Got == 0 && !s.Detached.Load() {
 		return nil
@@ -92,12 +92,12 @@ func (s *Signals) Late() <-chan time.Time {
 	return time.After(ReaderPatience)
 }
 
-// WaitWriter waits for what is to be read, as any program does that writes, and
-// says whether it was. A signal leaves it little time, and the second one none.
+// WaitWriter calls write and waits for it like any program that writes. It reports
+// whether write returned. A signal limits the wait to ReaderPatience, the second one
+// ends it.
 func (s *Signals) WaitWriter(write func()) bool { return s.until(s.Late(), write) }
 
-// WaitBriefly is patiently for what waits elsewhere if it cannot be done: QUIT leaves it next to no
-// time.
+// WaitBriefly waits like WaitWriter, but QUIT limits the wait to quitPatience.
 func (s *Signals) WaitBriefly(write func()) bool {
 	if s.Got == unix.SIGQUIT {
 		return s.until(time.After(quitPatience), write)
@@ -126,8 +126,8 @@ func (s *Signals) until(late <-chan time.Time, write func()) bool {
 	}
 }
 
-// Release gives the signals back: when all that is left is to say what happened,
-// they end this program as they end any. One that came before counts.
+// Release restores the default action of the signals: while only messages remain, a
+// signal ends the program at once. It records a signal that came before.
 func (s *Signals) Release() {
 	endOnQuit()
 	signal.Stop(s.Heard)
@@ -147,8 +147,8 @@ func (s *Signals) Close() {
 	signal.Stop(s.pipe)
 }
 
-// endOnQuit makes QUIT end this program as it ends any: by itself a Go program
-// shows its goroutines, and its status would say that nothing was started.
+// endOnQuit makes QUIT end the program with its usual status. The Go runtime would
+// print all goroutines and exit with status 2.
 func endOnQuit() {
 	if signal.Ignored(unix.SIGQUIT) {
 		return
@@ -161,16 +161,16 @@ func endOnQuit() {
 	}()
 }
 
-// Unstopped has TSTP do nothing until the function that it returns is called: who is stopped
-// at a terminal that he has changed leaves it so to the shell. It is no signal that is
-// ignored, which the commands that we start would have from us.
+// Unstopped disables TSTP until the returned function is called: a program stopped now
+// would leave the changed terminal to the shell. It does not ignore the signal, since
+// started commands would inherit that.
 func Unstopped() (over func()) {
 	nobody := make(chan os.Signal, 1)
 	signal.Notify(nobody, unix.SIGTSTP)
 	return func() { signal.Stop(nobody) }
 }
 
-// SignalName is the name as kill(1) knows it: SIGINT.
+// SignalName returns the name of a signal as kill(1) lists it, such as SIGINT.
 func SignalName(sig os.Signal) string {
 	if n, ok := sig.(unix.Signal); ok {
 		if name := unix.SignalName(n); name != "" {

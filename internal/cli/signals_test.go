@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// QUIT leaves a terminal that takes no more next to no time, as the first signal, too; one
-// that takes it is given back in any case.
+// QUIT leaves a blocked terminal only quitPatience, also as the first signal. A
+// terminal that accepts the write is restored in any case.
 func TestQuitDoesNotWaitForATerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,22 +2,22 @@ package cli
 
 import "fmt"
 
-// The exit statuses that are troupe's own (docs/cli.md).
+// Exit statuses of troupe's own (docs/cli.md).
 const (
-	StatusUsage = 2   // what was asked for makes no sense: nothing was started
-	StatusOwn   = 125 // troupe could not do it; as env(1), timeout(1) and docker say it
+	StatusUsage = 2   // usage error: nothing was started
+	StatusOwn   = 125 // troupe failed; env(1), timeout(1) and docker use the same status
 	SignalBase  = 128 // plus the number of a signal
 )
 
-// ExitStatus ends the program with an exit status when all has been said.
+// ExitStatus is an error that ends the program with this status and no further message.
 type ExitStatus int
 
 // Error implements error.
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// StatusMissing is the exit status of a verb whose job is not there, whose
-// daemon is not, or that was refused.
+// StatusMissing is the exit status of a verb that was refused, or whose job or daemon
+// does not exist.
 const StatusMissing = 1
 
-// StatusSurvivors is the exit status of a stop that could not end everything.
+// StatusSurvivors is the exit status of a stop that some processes survived.
 const StatusSurvivors = 4

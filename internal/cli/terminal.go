@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// SameFile reports whether two files are one.
+// SameFile reports whether two descriptors refer to the same file.
 func SameFile(a, b *os.File) bool {
 	x, errA := a.Stat()
 	y, errB := b.Stat()
@@ -23,7 +23,7 @@ func IsTerminal(f *os.File) bool {
 	return is
 }
 
-// Control lends the descriptor of a file without making it blocking.
+// Control calls use with the descriptor of a file and keeps it non-blocking.
 func Control(f *os.File, use func(fd int)) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -32,8 +32,8 @@ func Control(f *os.File, use func(fd int)) error {
 	return conn.Control(func(fd uintptr) { use(int(fd)) })
 }
 
-// TerminalSize is the size of our terminal, of whichever stream is one; without any the
-// usual one.
+// TerminalSize returns the size of our terminal, found through any standard stream, or
+// the default size.
 func TerminalSize(m *Main) messages.Terminal {
 	size := messages.Terminal{Rows: pty.Rows, Cols: pty.Cols}
 	for _, f := range []*os.File{m.Out, m.In, m.Err} {

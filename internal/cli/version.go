@@ -8,18 +8,18 @@ import (
 	"troupe/messages"
 )
 
-// Build is what version --json prints.
+// Build is the object that version --json prints.
 type Build struct {
 	V       int    `json:"v"`
 	Version string `json:"version"`
-	Commit  string `json:"commit"` // "" when it was not built from a checkout
-	Dirty   bool   `json:"dirty"`  // and not from that commit alone
+	Commit  string `json:"commit"` // "" if not built from a checkout
+	Dirty   bool   `json:"dirty"`  // whether the checkout had uncommitted changes
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
 }
 
-// Describe reads what the linker and the go command left in the binary.
+// Describe returns what the linker and the go command recorded in the binary.
 func (m *Main) Describe() Build {
 	v := Build{V: messages.JSONVersion, Version: m.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
