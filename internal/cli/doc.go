@@ -1,5 +1,5 @@
-// Package cli is what every verb of troupe takes: the files, environment and version of the
-// program, its exit statuses, its signals and its terminals. It prints nothing.
+// Package cli holds what every verb of troupe uses: the program's files, environment and
+// version, its exit statuses, its signals and its terminals. It prints nothing.
 //
 //	main.go       Main, the surroundings of the program
 //	signals.go    the signals that end or interrupt a verb

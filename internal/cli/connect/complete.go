@@ -95,8 +95,8 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 	}
 }
 
-// jobWords returns the words for a job that begin with typed: its id, its name unless a
-// younger job has it, and its ULID after uidTyped characters.
+// jobWords returns the words for a job that begin with typed: its id, its name and its
+// ULID. The name is left out if a younger job has it, the ULID before uidTyped characters.
 func jobWords(job messages.Job, typed string, named map[string]bool) (words []string) {
 	about := out.Clean(out.Shorten(job.Command, completionWidth))
 	name, uid := job.Name, string(job.UID)

@@ -1,6 +1,6 @@
-// Package connect connects a verb to the daemon: it dials the socket, starts the daemon if
+// Package connect connects a verb to the daemon. It dials the socket, starts the daemon if
 // the verb needs it, and retries while all connections are in use. Without a daemon it
-// asks the keeper of a detached job.
+// uses the keeper of a detached job.
 //
 //	broken.go           errors of a connection that broke
 //	busy_retry.go       retries while the daemon is busy

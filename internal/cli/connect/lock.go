@@ -16,8 +16,8 @@ import (
 	"troupe/messages"
 )
 
-// LockPatience bounds how long a dead daemon's lock can remain: a child that it was
-// forking when it was killed holds the lock until its exec.
+// LockPatience bounds how long a dead daemon's lock can remain. A child that the daemon
+// was forking when it was killed holds the lock until its exec.
 const LockPatience = time.Second
 
 // HeldByAnother returns an error if a daemon holds the state directory, although none

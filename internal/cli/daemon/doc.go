@@ -1,5 +1,5 @@
-// Package daemon runs the daemon: it locks the state directory, opens the keeper, the journal
-// and the node, and serves requests until a client or a signal ends it.
+// Package daemon runs the daemon. It locks the state directory and opens the journal, the
+// keeper and the node. It serves requests until a client or a signal ends it.
 //
 //	daemon.go          opens, runs and closes the daemon
 //	log.go             the daemon's log

@@ -1,5 +1,5 @@
-// Package run runs one command and ends as it did. The command runs in the daemon, in a
-// keeper of its own, or in a node of this process. A signal stops it.
+// Package run runs one command and ends with its exit status. The command runs in the
+// daemon, in a keeper of its own, or in a node of this process. A signal stops it.
 //
 //	backpressure.go    pauses the command while its reader is slow
 //	daemon.go          the daemon as the host of the command
