@@ -19,8 +19,8 @@ const (
 )
 
 // behindFor returns how many unread bytes a quota allows; 0: no limit. If the log drops
-// old bytes, it is at most half of what the log keeps. Other policies lose nothing and
-// need no limit.
+// stored bytes, it is at most half of what the log keeps. With other policies a slow
+// reader loses nothing.
 func behindFor(q messages.Quota) int64 {
 	switch {
 	case q.Bytes == 0:
