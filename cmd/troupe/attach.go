@@ -28,11 +28,11 @@ on: Ctrl-C is sent to the job as INT, Ctrl-D ends its input.`,
 	set.BoolVar(&f.Take, "take", false, "type, even if somebody else does: he is told")
 	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "the `KEYS` that leave it")
 	cmd = connect.NewCommand(m, cmd, f.Check, func(a *connect.Command) error {
-		if !f.Watch { // what is typed goes on to the job
+		if !f.Watch { // input must reach the job even without a stdout reader
 			return attach.Attach(a, f)
 		}
 		return a.UntilReaderGone(func() error { return attach.Attach(a, f) })
 	})
-	_ = set.MarkHidden("json") // there is nothing to print as one
+	_ = set.MarkHidden("json") // attach prints no object
 	return cmd
 }

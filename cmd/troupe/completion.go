@@ -45,9 +45,9 @@ typed.`,
 	}
 }
 
-// bashWords takes the place of what cobra's script for bash finds the words of a line with:
-// that needs the package bash-completion, and each press of the key said so where it is not
-// installed. bash breaks words at = and :, which are put together again.
+// bashWords replaces the function with which cobra's bash script splits a line into words.
+// Cobra's needs the package bash-completion and prints an error for each Tab without it.
+// bash breaks words at = and :; the replacement joins them again.
 const bashWords = `
 __troupe_init_completion()
 {
@@ -80,21 +80,21 @@ func writeText(to io.Writer, text string) error {
 	return err
 }
 
-// flagWords are what the flags take that take one of some words.
+// flagWords lists the values of flags that take one of a fixed set.
 var flagWords = map[string][]string{
 	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states,
 	"dialect": mcpserve.DialectNames,
 }
 
-// flagFree are those of which only who types knows what they take. What is named nowhere
-// here takes the name of a file.
+// flagFree lists the flags with free values, which are not completed. Flags in neither list
+// complete file names.
 var flagFree = []string{
 	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "limit", "lines", "match", "max-output", "metrics", "name",
 	"offset", "port", "promote-after", "quiet", "since", "timeout", "tools",
 }
 
-// completeFlags has the flags of a verb completed that say nothing else: by words, by the
-// owners of jobs, by directories, or by nothing.
+// completeFlags registers completions for the flags of a verb: fixed values, scope paths,
+// directories, or nothing.
 func completeFlags(m *cli.Main, verb *cobra.Command) {
 	complete := map[string]cobra.CompletionFunc{"scope": connect.ScopePaths(m), "cwd": completeDirs, "dir": completeDirs}
 	for name, words := range flagWords {
@@ -117,7 +117,7 @@ func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// oneByOne completes each argument by its own, and what follows by nothing.
+// oneByOne completes the n-th argument with the n-th function, and further ones with nothing.
 func oneByOne(by ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(by) {
@@ -127,16 +127,16 @@ func oneByOne(by ...cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// signalWords completes the signals that people send.
+// signalWords completes the names of common signals.
 func signalWords(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "TERM", "CONT", "STOP", "TSTP", "WINCH"}, cobra.ShellCompDirectiveNoFileComp
 }
 
-// flagName is where a flag is told of in a help.
+// flagName matches the line of a flag in a help text.
 var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
 
-// plainUsages takes the marks of values from the texts of flags, which a help reads and
-// the completion of cobra shows as they are.
+// plainUsages removes the backquotes around value names from the usages of flags. A help
+// text interprets them; cobra's completion prints them.
 func plainUsages(root *cobra.Command) {
 	for _, verb := range append(root.Commands(), root) {
 		for _, m := range flagName.FindAllStringSubmatch(verb.Flags().FlagUsages(), -1) {

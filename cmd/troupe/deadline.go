@@ -25,7 +25,7 @@ func deadlineCommand(m *cli.Main) *cobra.Command {
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return connect.Acknowledge(a, a.Deadline(a.Ctx, r)) })
 }
 
-// deadlineOf is the change that a text means: +D, D or none.
+// deadlineOf parses +D, D or none.
 func deadlineOf(job messages.JobID, text string) (messages.ChangeDeadline, error) {
 	r := messages.ChangeDeadline{Job: job}
 	text, more := strings.CutPrefix(text, "+")

@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// eventFlags are the flags of events as they were typed.
+// eventFlags holds the flags of events.
 type eventFlags struct {
 	follow     bool
 	after      uint64
@@ -56,7 +56,7 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 		if err != nil {
 			return err
 		}
-		r.Filter.Job = connect.UID(job) // whoever takes its name later is another
+		r.Filter.Job = connect.UID(job) // a later job can have the same name
 	}
 	events := a.PastEvents
 	if f.follow {
@@ -73,7 +73,7 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 	return nil
 }
 
-// printEvent prints one.
+// printEvent prints an event as one line of text or JSON.
 func printEvent(a *connect.Command, e wire.Event) error {
 	if a.JSON {
 		return a.Object(e)
@@ -82,10 +82,10 @@ func printEvent(a *connect.Command, e wire.Event) error {
 	return err
 }
 
-// noticeWidth is how much is shown of whom an end is told to.
+// noticeWidth limits the printed target of a notice, in columns.
 const noticeWidth = 60
 
-// eventText is an event in one line.
+// eventText describes an event in one line.
 func eventText(e wire.Event, now time.Time) string {
 	what := strings.ReplaceAll(strings.TrimPrefix(e.Kind, "command_"), "_", " ")
 	switch {

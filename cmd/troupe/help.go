@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// helpCommand is the verb help: the same as the flag --help of a verb.
+// helpCommand returns the verb help, which prints the same as --help of a verb.
 func helpCommand(m *cli.Main, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [VERB]", Short: "Say how a verb is used", Args: cobra.ArbitraryArgs,
@@ -40,7 +40,7 @@ func helpCommand(m *cli.Main, root *cobra.Command) *cobra.Command {
 	}
 }
 
-// noSuchVerb refuses a first argument that is no verb.
+// noSuchVerb rejects a first argument that names no verb.
 func noSuchVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -57,8 +57,8 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// elsewhere are the verbs of docker, tmux, systemctl and shells: by their letters tail is
-// near wait, and top near stop.
+// elsewhere maps verbs of docker, tmux, systemctl and shells to those of troupe. Edit
+// distance alone would suggest wait for tail and stop for top.
 var elsewhere = map[string]string{
 	"ls": "ps", "list": "ps", "jobs": "ps", "top": "ps", "status": "show", "inspect": "show", "info": "show",
 	"tail": "logs", "cat": "logs", "output": "logs", "exec": "run", "start": "run", "new": "run", "new-session": "run",

@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// keeperCommand is the role of a keeper. The daemon starts it; no person does.
+// keeperCommand returns the hidden verb that the daemon starts as a keeper.
 func keeperCommand(m *cli.Main) *cobra.Command {
 	var dir string
 	var fd int

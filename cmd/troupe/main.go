@@ -21,9 +21,9 @@ func main() {
 	os.Exit(dispatch(m, os.Args[1:]))
 }
 
-// keepOwnBits has what this process makes be its user's, whatever umask it was given:
-// without the bits of their owner directories and files could not be used by who made
-// them. Commands have the umask as it was.
+// keepOwnBits clears the owner bits of the umask: with them this process could not use the
+// files and directories that it creates. Commands get the original umask, which m.Mask
+// holds.
 func keepOwnBits(m *cli.Main) {
 	const own = 0o700
 	was := unix.Umask(0o077)
@@ -33,7 +33,7 @@ func keepOwnBits(m *cli.Main) {
 	unix.Umask(was &^ own)
 }
 
-// dispatch does what the arguments say and returns the exit status.
+// dispatch runs the verb of the arguments and returns the exit status.
 func dispatch(m *cli.Main, args []string) int {
 	root := newRoot(m)
 	root.SetArgs(args)
@@ -44,7 +44,7 @@ func dispatch(m *cli.Main, args []string) int {
 	return out.Finish(m, err, flags.ErrorsAsJSON(m, cmd, args))
 }
 
-// newRoot is the command line with its verbs.
+// newRoot builds the root command with all verbs.
 func newRoot(m *cli.Main) *cobra.Command {
 	var version bool
 	root := &cobra.Command{

@@ -17,7 +17,7 @@ import (
 	"troupe/messages"
 )
 
-// psFlags are the flags of ps as they were typed.
+// psFlags holds the flags of ps.
 type psFlags struct {
 	all, quiet   bool
 	scope, state string
@@ -47,7 +47,7 @@ func (f *psFlags) check(a *connect.Command) error {
 	return connect.CheckScope(a, "scope", f.scope)
 }
 
-// states are those that a job goes through.
+// states lists the states of a job, in order.
 var states = []string{"queued", "starting", "running", "stopping", "draining", "finished"}
 
 func listJobs(a *connect.Command, f *psFlags) error {
@@ -72,8 +72,8 @@ func listJobs(a *connect.Command, f *psFlags) error {
 	return out.PrintTable(a.Main, jobTable(list.Jobs, time.Now()))
 }
 
-// jobTable shows jobs. Columns in which all of them are the same by default are
-// empty, and so left out.
+// jobTable lists jobs. SCOPE stays empty if all jobs are in the main scope, and SESSION for
+// the default session; the table omits columns without text.
 func jobTable(jobs []messages.Job, now time.Time) *out.Table {
 	t := &out.Table{Head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, Spare: []int{5, 3, 2}, Long: 1} // OUTPUT, SESSION, SCOPE; NAME
 	apart := slices.ContainsFunc(jobs, func(j messages.Job) bool { return j.Scope != messages.MainScope })
@@ -87,14 +87,14 @@ func jobTable(jobs []messages.Job, now time.Time) *out.Table {
 		}
 		output := humanize.IBytes(outputBytes(j))
 		if len(j.Output) == 0 {
-			output = "?" // the keeper does not say
+			output = "?" // the keeper did not report it
 		}
 		t.Add(string(j.ID), j.Name, scope, session, statusText(j, now), output, j.Command)
 	}
 	return t
 }
 
-// outputBytes is what a job has written.
+// outputBytes returns the bytes that a job has written to all streams.
 func outputBytes(j messages.Job) uint64 {
 	sum := int64(0)
 	for _, out := range j.Output {
@@ -103,7 +103,7 @@ func outputBytes(j messages.Job) uint64 {
 	return uint64(max(sum, 0))
 }
 
-// statusText is where a job stands, as people say it.
+// statusText describes the state of a job and its age.
 func statusText(j messages.Job, now time.Time) string {
 	if j.State.Ended() {
 		return endText(j) + ", " + out.Ago(now.Sub(j.Ended)) + " ago"
@@ -119,14 +119,14 @@ func statusText(j messages.Job, now time.Time) string {
 	case j.WaitingForInput:
 		text += ", waits for input"
 	case j.HasFlag(messages.FlagLogBlocked):
-		text += ", output was blocked" // or is: the flag says that it has waited for room
+		text += ", output was blocked" // or still is: the flag stays after the log had room again
 	case !j.Background && j.State == messages.Running:
 		text += ", foreground"
 	}
 	return text
 }
 
-// endText is how a job ended.
+// endText describes the outcome of a job.
 func endText(j messages.Job) string {
 	switch j.Outcome {
 	case messages.Exited:

@@ -31,7 +31,7 @@ func rmCommand(m *cli.Main) *cobra.Command {
 	})
 }
 
-// removed is what was forgotten of several jobs, in their order.
+// removed holds the removed jobs, in order, and the failures.
 type removed struct {
 	wire.JobList
 	connect.Failures

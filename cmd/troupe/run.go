@@ -33,7 +33,7 @@ const runExamples = `  troupe run 'make 2>&1 | tee log; exit 3'   shell text
   troupe run -s dev 'cd /src; . env/bin/activate'
   troupe run -s dev make                     in the same shell as before`
 
-// runStatuses stands at the end of the help. The whole table is in docs/cli.md.
+// runStatuses ends the help of run. The whole table is in docs/cli.md.
 const runStatuses = `Exit status:
   the command's own, or 128+n when signal n ended it. Further:
   124   its deadline ended it             2     the flags make no sense

@@ -38,7 +38,7 @@ ended it is what was seen last.`,
 	})
 }
 
-// screenText is a screen for people.
+// screenText renders a screen as text, without the blank lines at its end.
 func screenText(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {

@@ -32,6 +32,6 @@ func serveCommand(m *cli.Main) *cobra.Command {
 	set.StringVar(&f.HTTP, "http", "", "listen on the loopback `ADDRESS`, too, for who has the token of the state directory")
 	set.StringVar(&f.Metrics, "metrics", "", "tell numbers at http://`ADDRESS`/metrics, with the same token")
 	set.IntVar(&f.ReadyFD, "ready-fd", 0, "write there that it is ready, or why not")
-	_ = set.MarkHidden("ready-fd") // it exists
+	_ = set.MarkHidden("ready-fd") // fails only for an undefined flag
 	return cmd
 }

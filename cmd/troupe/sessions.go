@@ -39,7 +39,7 @@ that have ended, before the daemon began, too, the last one first.`,
 	})
 }
 
-// sessionTable shows sessions.
+// sessionTable lists sessions.
 func sessionTable(list []messages.SessionInfo, now time.Time) *out.Table {
 	t := &out.Table{Head: []string{"SCOPE", "SESSION", "BACKEND", "SHELL", "STATUS", "RUNNING", "QUEUED", "LEFT", "DIRECTORY"}, Spare: []int{7, 6, 5, 2}}
 	for _, s := range list {
@@ -55,10 +55,10 @@ func sessionTable(list []messages.SessionInfo, now time.Time) *out.Table {
 	return t
 }
 
-// shownHash is how much of a hash tells one command from another.
+// shownHash is the number of hash characters that distinguish commands.
 const shownHash = 12
 
-// endTable shows the ends of sessions.
+// endTable lists the ends of sessions.
 func endTable(list []messages.SessionEnd, now time.Time) *out.Table {
 	t := &out.Table{Head: []string{"SCOPE", "SESSION", "BACKEND", "ENDED", "REASON", "STATUS", "COMMAND"}, Spare: []int{2}}
 	for _, e := range list {

@@ -35,7 +35,7 @@ func showCommand(m *cli.Main) *cobra.Command {
 	})
 }
 
-// recordText is a record for people: what is not there has no line.
+// recordText renders a job's record, one line for each field that is set.
 func recordText(j messages.Job, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", j.ID, out.Clean(out.Shorten(j.Command, recordWidth)))
@@ -89,7 +89,7 @@ func recordText(j messages.Job, now time.Time) string {
 	return b.String()
 }
 
-// noticeText says how far a notice is.
+// noticeText describes the state of a notice, its tries and its error.
 func noticeText(n messages.Notice) string {
 	text := strings.ReplaceAll(string(n.State), "_", " ")
 	if n.Tries > 1 {
@@ -98,7 +98,7 @@ func noticeText(n messages.Notice) string {
 	return text + prefixed(": ", n.Err.Message)
 }
 
-// recordWidth is how much of a command its record begins with.
+// recordWidth limits the command in the first line of a record, in columns.
 const recordWidth = 200
 
 func prefixed(prefix, text string) string {
@@ -122,7 +122,7 @@ func timeText(t, now time.Time) string {
 	return t.Local().Format(time.DateTime) + ", " + out.Ago(now.Sub(t)) + " ago"
 }
 
-// gapsText says how much of a stream was not kept.
+// gapsText reports the bytes of a stream that were not kept.
 func gapsText(gaps []messages.OutputGap) string {
 	lost := int64(0)
 	for _, g := range gaps {

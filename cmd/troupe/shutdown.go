@@ -32,7 +32,7 @@ with it, and it goes on as long as there are any.`,
 		if err != nil {
 			return err
 		}
-		ended() // a daemon that is started now finds the places of this one free
+		ended() // returns when the socket and the state directory are free for a new daemon
 		if a.JSON {
 			err = a.Object(wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
 		}

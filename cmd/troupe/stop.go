@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// stopFlags are the flags of stop as they were typed.
+// stopFlags holds the flags of stop.
 type stopFlags struct {
 	grace flags.Duration
 	force bool
@@ -55,7 +55,7 @@ return when nothing of them is left. A job that has ended already is no error.`,
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return stopJobs(a, f.scope, f.span()) })
 }
 
-// span is the grace as a request has it: none is negative, 0 the job's own.
+// span returns the grace of the request: negative for none, 0 for the job's own.
 func (f *stopFlags) span() time.Duration {
 	if f.force || f.grace.Given && f.grace.D == 0 {
 		return -1
@@ -63,14 +63,14 @@ func (f *stopFlags) span() time.Duration {
 	return f.grace.D
 }
 
-// stopped is what became of several stops: what went wrong with some hides nothing
-// of what was done with the others.
+// stopped is the result of several stops. A failed stop does not hide the results of the
+// others.
 type stopped struct {
 	wire.Stopped
 	connect.Failures
 }
 
-// stopJobs ends the jobs of the arguments, or of a scope.
+// stopJobs stops the jobs of the arguments, or those of a scope.
 func stopJobs(a *connect.Command, scope string, grace time.Duration) error {
 	requests := []messages.StopCommand{{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope}}
 	if len(a.Args) > 0 {
@@ -94,14 +94,14 @@ func stopJobs(a *connect.Command, scope string, grace time.Duration) error {
 	if len(all.Survivors) > 0 {
 		return survived(a, all)
 	}
-	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
+	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // all jobs have ended, or the scope is mistyped
 		a.PrintError(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
 	}
 	return a.Together(all, all.Failures)
 }
 
-// survived tells of processes that could not be ended, which is the worst that can
-// have happened, and of what else went wrong.
+// survived reports the other errors and the survivors. The exit status is that of
+// survivors, the worst result.
 func survived(a *connect.Command, all stopped) error {
 	all.Error = nil
 	if a.JSON {

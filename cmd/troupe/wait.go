@@ -17,20 +17,20 @@ import (
 	"troupe/messages"
 )
 
-// The exit statuses of wait, beside the job's own.
+// The exit statuses of wait other than the job's own.
 const (
 	statusTimeout    = 124
-	statusImpossible = 3 // what was waited for can no longer come
+	statusImpossible = 3 // the condition can no longer be met
 )
 
-// waitFlags are the flags of wait as they were typed.
+// waitFlags holds the flags of wait.
 type waitFlags struct {
 	anyJob, allJobs bool
 	match           string
 	port            string
 	quiet, timeout  flags.Duration
 	input           bool
-	request         messages.WaitJobs // what they say
+	request         messages.WaitJobs // built from the flags
 }
 
 func waitCommand(m *cli.Main) *cobra.Command {
@@ -63,7 +63,7 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error { return waitJobs(a, f) })
 }
 
-// condition is what the flags say; one of them at most.
+// condition returns the condition of the flags, and rejects more than one.
 func (f *waitFlags) condition(given func(string) bool) (messages.Condition, error) {
 	c := messages.Condition{Kind: messages.UntilExit}
 	chosen := ""
@@ -92,7 +92,7 @@ func (f *waitFlags) condition(given func(string) bool) (messages.Condition, erro
 	return c, nil
 }
 
-// portOf takes N, :N and HOST:N.
+// portOf parses N, :N and HOST:N.
 func portOf(text string) (host string, port int, err error) {
 	number := text
 	if strings.Contains(text, ":") {
@@ -106,7 +106,7 @@ func portOf(text string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// check makes the request, and says what is wrong with it.
+// check builds the request and validates it.
 func (f *waitFlags) check(a *connect.Command) error {
 	condition, err := f.condition(a.Cmd.Flags().Changed)
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *waitFlags) check(a *connect.Command) error {
 }
 
 func waitJobs(a *connect.Command, f *waitFlags) error {
-	f.request.Timeout = f.timeout.D // what is left of it, where it was waited without a daemon
+	f.request.Timeout = f.timeout.D // the time left, after a wait without a daemon
 	end, err := a.Await(a.Ctx, f.request)
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 	return nil
 }
 
-// neverText says why no wait for some jobs can be over: they have ended or, as only
-// input is waited for in jobs that live, have none.
+// neverText explains why a condition can no longer be met: the jobs have ended, or they
+// have no open input to wait for.
 func neverText(jobs []messages.Job) string {
 	switch ends := endsText(jobs); {
 	case ends != "":
@@ -164,7 +164,7 @@ func neverText(jobs []messages.Job) string {
 	return "not all of the jobs have an input that is open; troupe run -i gives a job one"
 }
 
-// endsText says which of some jobs have ended, and how.
+// endsText lists the ended jobs with their outcomes.
 func endsText(jobs []messages.Job) string {
 	var ends []string
 	for _, j := range jobs {

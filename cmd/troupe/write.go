@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// writeFlags are the flags of write as they were typed.
+// writeFlags holds the flags of write.
 type writeFlags struct {
 	keys       string
 	paste, eof bool
@@ -27,7 +27,7 @@ func writeCommand(m *cli.Main) *cobra.Command {
 			if len(args) > 2 {
 				return flags.Exactly(cmd, args, "JOB", "TEXT")
 			}
-			return flags.OneJob(cmd, args[:min(len(args), 1)]) // an empty text is a line, too
+			return flags.OneJob(cmd, args[:min(len(args), 1)]) // an empty text is a line
 		},
 		Long: `Write a line to the standard input of a job; without a text, what troupe itself
 reads, byte by byte. The job must read a pipe, one of troupe run -b -i or a
@@ -49,8 +49,8 @@ as its program has asked for them.`,
 	})
 }
 
-// check finds what is wrong before anybody is asked. Which keys can be typed depends on
-// the job; which are none does not.
+// check rejects bad arguments before any request. It rejects unknown keys; which known
+// keys can be sent depends on the job.
 func (f *writeFlags) check(a *connect.Command) error {
 	keys := a.Cmd.Flags().Changed("keys")
 	switch {
@@ -67,7 +67,7 @@ func (f *writeFlags) check(a *connect.Command) error {
 	return nil
 }
 
-// writeAll writes what there is to write.
+// writeAll sends the keys, the text, or stdin.
 func writeAll(w *connect.InputWriter, f *writeFlags) (err error) {
 	switch text := w.Args[1:]; {
 	case w.Cmd.Flags().Changed("keys"):
@@ -79,7 +79,7 @@ func writeAll(w *connect.InputWriter, f *writeFlags) (err error) {
 		switch {
 		case rerr != nil:
 			return out.Unreadable("input", "the input", rerr)
-		case len(b) > messages.MaxInput: // the body of a request may be less than it is in JSON
+		case len(b) > messages.MaxInput: // in JSON the text can exceed the request limit
 			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "what is to be pasted is over 256 KiB", Hint: "write it without --paste, or paste it in parts"}
 		}
 		w.Through, err = w.Paste(w.Ctx, w.ID, string(b))
