@@ -12,10 +12,10 @@ import (
 	"troupe/messages"
 )
 
-// forwardInput passes on what is typed until the detach keys; what is no terminal, to
-// its end.
+// forwardInput sends stdin to the job, from a terminal until the detach keys, else to its
+// end.
 func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) error {
-	if !s.typed { // it is read when it can go somewhere
+	if !s.typed { // read nothing before the input lease is granted
 		select {
 		case <-s.lease:
 		case <-ctx.Done():
@@ -44,7 +44,7 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
 			ctx, done := out.WithStdoutReader(ctx, s.Main)
 			defer done()
-			<-ctx.Done() // the job goes on, and is shown to who reads
+			<-ctx.Done() // keep showing the job while stdout has a reader
 			return context.Cause(ctx)
 		case err != nil:
 			terminal.AwaitHangup(ctx, err)
@@ -65,8 +65,8 @@ func (s *attachSession) act(ctx context.Context, job messages.JobID, act termina
 	return nil
 }
 
-// write sends input, a piece for each answer that is awaited at most. What nobody
-// types waits for the job to read; who types is told, and may still leave.
+// write sends input in pieces, as the window allows. If the job does not read, typed input
+// is dropped with a note, so that the detach keys still work; other input waits.
 func (s *attachSession) write(ctx context.Context, b []byte) error {
 	for len(b) > 0 {
 		piece := b[:min(len(b), wire.MaxAttachInput)]
@@ -75,7 +75,7 @@ func (s *attachSession) write(ctx context.Context, b []byte) error {
 			s.screen.Notef("the job does not read; this was not sent")
 			return nil
 		case !s.typed && !s.window.take(ctx):
-			<-ctx.Done() // the job goes on, and is shown
+			<-ctx.Done() // keep showing the job
 			return ctx.Err()
 		}
 		if err := sent(ctx, s.at.Write(ctx, piece)); err != nil {
@@ -86,8 +86,8 @@ func (s *attachSession) write(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// sent is what became of something that was said. Where the connection has broken, who
-// hears finds what else came, and how it ended: he is waited for.
+// sent handles the error of a send. On a broken connection it waits for ctx: readOutput
+// still receives the remaining output and the outcome, and reports them.
 func sent(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

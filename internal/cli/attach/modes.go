@@ -15,24 +15,22 @@ import (
 	"troupe/messages"
 )
 
-// setJobSize gives the terminal of the job a size. Where it has it already it is changed and
-// changed back: what paints the terminal does so again then, and is seen by who has just
-// come.
+// setJobSize resizes the terminal of the job, first to one row more. This makes a
+// full-screen program redraw for the new client even if the size was right.
 func (s *attachSession) setJobSize(ctx context.Context, size messages.Terminal) {
 	for _, rows := range []int{size.Rows + 1, size.Rows} {
 		s.resize(ctx, messages.Terminal{Rows: rows, Cols: size.Cols})
 	}
 }
 
-// resize asks for a size as who is attached: when he leaves, whoever else sits there has
-// his own again.
+// resize requests a size for this attachment. After it ends, the size of another attached
+// client applies again.
 func (s *attachSession) resize(ctx context.Context, size messages.Terminal) {
 	_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachResize, Rows: size.Rows, Cols: size.Cols})
 }
 
-// queryModes finds out what our terminal is to be told to be what the job's is now, whose
-// program said so before we came: which screen is shown, what keys and the mouse send, the
-// line that the cursor is in. What the job writes from byte from on is shown behind that.
+// queryModes stores in s.modes the sequences that give our terminal the state of the job's:
+// screen, key and mouse modes, and the cursor line. Output from byte from on follows them.
 func (s *attachSession) queryModes(job messages.Job) (from int64) {
 	from = job.Output[0].Bytes
 	if !s.screen.Out.Terminal {
@@ -40,7 +38,7 @@ func (s *attachSession) queryModes(job messages.Job) (from int64) {
 	}
 	now, err := s.Screen(s.Ctx, connect.UID(job))
 	if err != nil {
-		return from // it has none, or can be sat at all the same
+		return from // without a screen the attachment still works
 	}
 	s.modes = now.Modes
 	if line := cursorLine(now, cli.TerminalSize(s.Main).Cols); line != "" {
@@ -50,9 +48,9 @@ func (s *attachSession) queryModes(job messages.Job) (from int64) {
 	return from
 }
 
-// cursorLine is what shows the line that the cursor is in, where it is a prompt or the
-// beginning of what comes: who reads or writes lines does not write them anew for who has
-// just come. It is empty of another screen, which is painted whole, and if there is no room.
+// cursorLine returns text that shows the line of the cursor, such as a prompt. Programs
+// that work by lines do not repeat it for a new client. It returns "" for the alternate
+// screen, which is redrawn whole, and if the line does not fit.
 func cursorLine(now wire.Screen, cols int) string {
 	row, col := now.Cursor.Row, now.Cursor.Col
 	if now.Alternate || row >= len(now.Lines) || col >= cols || out.Cells(now.Lines[row]) >= cols {
@@ -71,23 +69,24 @@ func cursorLine(now wire.Screen, cols int) string {
 	return line
 }
 
-// enterModes makes our terminal so, when it passes on what is typed. The program paints it anew
-// itself (fits).
+// enterModes writes s.modes to our terminal, which is in raw mode by then. The program
+// redraws the rest (setJobSize).
 func (s *attachSession) enterModes() {
 	if s.modes != "" {
 		_, _ = s.screen.Out.Write([]byte(s.modes))
 	}
 }
 
-// refused has what is on the terminal painted for who only watches, in the size that it has.
+// refused requests a redraw of the job's terminal at its present size, for a client without
+// the input lease.
 func (s *attachSession) refused(ctx context.Context) {
 	if s.pty {
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRepaint})
 	}
 }
 
-// resizes gives it the size of ours when we may type, and whenever that changes while we
-// may: who watches leaves it to whoever sits there.
+// resizes gives the job's terminal the size of ours when the lease is granted, and after
+// each change while we hold it. Without the lease the size belongs to another client.
 func (s *attachSession) resizes(ctx context.Context) {
 	if !s.pty {
 		return
@@ -111,8 +110,8 @@ func (s *attachSession) resizes(ctx context.Context) {
 	}
 }
 
-// filter is what of the output our terminal is shown: all, but for questions that others
-// answer, and the clipboard.
+// filter returns the output for our terminal: without clipboard access, and without terminal
+// queries before byte s.answers, which other terminals answer.
 func (s *attachSession) filter(b []byte) []byte {
 	s.shown += int64(len(b))
 	if !s.queryFilter.Questions && s.answers >= 0 && s.shown > s.answers {
@@ -124,8 +123,7 @@ func (s *attachSession) filter(b []byte) []byte {
 	return s.queryFilter.Append(nil, b)
 }
 
-// setAnswering hears from which byte on our terminal answers what is asked, or that it does
-// no more.
+// setAnswering stores the byte from which our terminal answers queries, or -1 for none.
 func (s *attachSession) setAnswering(said wire.AttachEvent) {
 	s.answers, s.queryFilter.Questions = -1, false
 	if said.Held {

@@ -2,12 +2,11 @@ package attach
 
 import "context"
 
-// inputWindow is how many pieces of input may be on their way to a job: the
-// daemon keeps twice as many for one that does not read, and refuses the rest.
+// inputWindow bounds the pieces of input in flight. The daemon queues twice as many for a
+// job that does not read, and refuses more.
 const inputWindow = 8
 
-// sendWindow counts the pieces that were sent and are not answered. A sender without
-// room waits.
+// sendWindow limits the pieces that are sent and not acknowledged.
 type sendWindow struct {
 	slots chan struct{}
 	lost  chan struct{} // closed by refuse
@@ -17,7 +16,7 @@ func newWindow() *sendWindow {
 	return &sendWindow{slots: make(chan struct{}, inputWindow), lost: make(chan struct{})}
 }
 
-// take waits for room. It reports false if there is no use in sending more.
+// take waits for a slot. It returns false if more input must not be sent.
 func (w *sendWindow) take(ctx context.Context) bool {
 	select {
 	case <-w.lost:
@@ -33,7 +32,7 @@ func (w *sendWindow) take(ctx context.Context) bool {
 	return false
 }
 
-// try takes room if there is some.
+// try takes a slot if one is free.
 func (w *sendWindow) try() bool {
 	select {
 	case w.slots <- struct{}{}:
@@ -43,16 +42,16 @@ func (w *sendWindow) try() bool {
 	}
 }
 
-// give makes room: a piece was answered.
+// give frees a slot after an acknowledgement.
 func (w *sendWindow) give() {
 	select {
 	case <-w.slots:
-	default: // the answer was to something else
+	default: // the reply was to another request
 	}
 }
 
-// refuse says that a piece was lost, so that what follows it makes no sense. It is
-// for one goroutine.
+// refuse ends sending after a piece was lost: later input would follow a gap. Only one
+// goroutine may call it.
 func (w *sendWindow) refuse() {
 	select {
 	case <-w.lost:

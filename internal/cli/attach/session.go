@@ -20,14 +20,14 @@ import (
 	"troupe/spill/view"
 )
 
-// Flags are the flags of attach as they were typed.
+// Flags holds the flags of attach.
 type Flags struct {
 	Watch, Take bool
 	Keys        string
-	leave       []byte // what keys are
+	leave       []byte // bytes of Keys
 }
 
-// Check refuses flags that contradict each other, and reads the detach keys.
+// Check rejects contradictory flags and parses the detach keys.
 func (f *Flags) Check(a *connect.Command) (err error) {
 	switch {
 	case a.JSON:
@@ -39,32 +39,33 @@ func (f *Flags) Check(a *connect.Command) (err error) {
 	return err
 }
 
-// attachSession is a place at a job.
+// attachSession is one attachment of this terminal to a job.
 type attachSession struct {
 	*connect.Command
 	at           *client.Attachment
 	screen       *terminal.Printer
-	detachKeys   []byte              // the keys that leave it
-	cleaner      *view.Cleaner       // of a terminal
-	size         messages.Terminal   // that of the job has had last
-	pty          bool                // the job has a terminal, at which we sit: ours only passes on
-	modes        string              // what ours is told to be as the job's is
-	raw          bool                // our terminal is shown what that of the job is
-	queryFilter  view.TerminalFilter // … and is not asked what others answer
-	answers      int64               // it answers from this byte on; negative: nothing
-	shown        int64               // bytes of the output, as far as it was heard
-	typed        bool                // by a person: what cannot be sent is said, and forgotten
+	detachKeys   []byte
+	cleaner      *view.Cleaner       // makes text of terminal output; nil: bytes unchanged
+	size         messages.Terminal   // last size sent to the job's terminal
+	pty          bool                // we type at the job's terminal; ours is in raw mode
+	modes        string              // sequences that give our terminal the state of the job's
+	raw          bool                // our terminal shows the bytes of the job's
+	queryFilter  view.TerminalFilter // removes queries that other terminals answer
+	answers      int64               // first byte whose queries our terminal answers; -1: none
+	shown        int64               // offset of the output received so far
+	typed        bool                // stdin is a terminal; input that cannot be sent is dropped with a note
 	window       *sendWindow
-	errors       *client.Output // the second stream; nil: there is one
-	lease        chan struct{}  // closed when we may type
-	hasLease     bool           // it is; of the goroutine that hears
-	watches      bool           // and was told that somebody else types; of that, too
-	toldWatching bool           // … and has typed all the same, and was told again
-	mayType      atomic.Bool    // we may now
-	granted      chan struct{}  // … since a moment ago
+	errors       *client.Output // the second stream; nil: one stream
+	lease        chan struct{}  // closed at the first grant of the input lease
+	hasLease     bool           // lease is closed; of the receiving goroutine
+	watches      bool           // another client has the lease; of the receiving goroutine
+	toldWatching bool           // a refused key was reported; of the receiving goroutine
+	mayType      atomic.Bool    // we hold the lease
+	granted      chan struct{}  // receives each grant of the lease; capacity 1
 }
 
-// Attach connects the terminal of the user to the job of the arguments, until one of both ends.
+// Attach connects the user's terminal to the job of the arguments, until the job ends or
+// the user leaves.
 func Attach(a *connect.Command, f *Flags) error {
 	job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
 	if err != nil {
@@ -112,13 +113,13 @@ func Attach(a *connect.Command, f *Flags) error {
 	return s.run(connect.UID(job), how.Lease != "")
 }
 
-// openStderr opens the stream beside that of the attachment.
+// openStderr opens the second stream, which the attachment does not carry.
 func (s *attachSession) openStderr(job messages.JobID, out messages.StreamOutput) (err error) {
 	s.errors, err = s.Output(s.Ctx, job, client.Range{Stream: out.Stream, Offset: out.Bytes, Follow: true})
 	return err
 }
 
-// readStderr shows the second stream to its end.
+// readStderr prints the second stream to its end.
 func (s *attachSession) readStderr() error {
 	if s.errors == nil {
 		return nil
@@ -130,14 +131,15 @@ func (s *attachSession) readStderr() error {
 	return r.CopyAll(s.errors)
 }
 
-// run shows and types until one of both ends.
+// run prints output and forwards input until the job ends, the user leaves, or a signal
+// arrives.
 func (s *attachSession) run(job messages.JobID, types bool) error {
 	ctx, cancel := context.WithCancel(s.Ctx)
 	defer cancel()
 	signals := cli.Listen()
 	defer signals.Close()
 	restore := func() {}
-	if types { // before anything is shown: whoever sees it may type
+	if types { // before any output: a user may type as soon as it is visible
 		if s.pty {
 			restore = terminal.RawKeyboard(s.Main, s.screen)
 			s.enterModes()
@@ -152,7 +154,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 	go func() {
 		err := s.readOutput(ctx)
 		var end cli.ExitStatus
-		if err == nil || errors.As(err, &end) && !errors.Is(err, out.ErrSIGPIPE) { // the other stream may go on for a little
+		if err == nil || errors.As(err, &end) && !errors.Is(err, out.ErrSIGPIPE) { // the other stream can end later
 			err = cmp.Or(<-second, err)
 		}
 		heard <- err
@@ -165,9 +167,9 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 	select {
 	case err := <-heard:
 		var end cli.ExitStatus
-		s.screen.GivesBack(!errors.As(err, &end), signals) // it goes on, as far as is known
+		s.screen.GivesBack(!errors.As(err, &end), signals) // without an exit status the job may still run
 		if signals.HungUp(err) || signals.Got != 0 {
-			return cli.ExitStatus(cli.SignalBase + int(signals.Got)) // what it ended with nobody reads
+			return cli.ExitStatus(cli.SignalBase + int(signals.Got)) // the terminal is gone, so is any reader of the error
 		}
 		return err
 	case err := <-left:
@@ -185,7 +187,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 	}
 }
 
-// readOutput shows what the job prints, and tells of the lease.
+// readOutput prints the output and handles the other messages of the attachment.
 func (s *attachSession) readOutput(ctx context.Context) error {
 	for {
 		h, err := s.at.Next(ctx)
@@ -207,7 +209,7 @@ func (s *attachSession) readOutput(ctx context.Context) error {
 	}
 }
 
-// connError is the error of a connection that broke. A job in the background goes on.
+// connError describes a broken connection and how to find the job again.
 func (s *attachSession) connError(err error) error {
 	left := connect.BrokenOff(err)
 	left.Hint = "troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach " + s.Args[0] + " comes back to it"
@@ -221,7 +223,7 @@ func (s *attachSession) show(b []byte, last bool) error {
 	return logs.WriteClean(&s.screen.Out, s.cleaner, b, last)
 }
 
-// handleMessage says what else is heard.
+// handleMessage handles a message that is neither output nor its end.
 func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent) {
 	switch said.Kind {
 	case wire.AttachAnswers:
@@ -229,7 +231,7 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 	case wire.AttachGap:
 		s.shown = said.To
 		s.screen.Notef("%d bytes were not kept", said.To-said.From)
-	case wire.AttachAsked: // we type; whoever wants to must take it
+	case wire.AttachAsked: // we keep the lease; another client must use --take
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
 		s.screen.Notef("somebody else wants to type")
 	case wire.AttachWritten:
@@ -264,17 +266,18 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 		}
 		if s.typed && said.Error != nil && said.Error.Code == messages.Refused && said.Error.Reason == "lease" {
 			if s.toldWatching {
-				return // each key, and each move of a mouse, is another one
+				return // each key and mouse event would repeat the note
 			}
 			s.toldWatching = true
 		}
-		if s.typed || said.Error == nil || said.Error.Code != messages.JobFinished { // that its reader has ended, a pipe does not say either
+		if s.typed || said.Error == nil || said.Error.Code != messages.JobFinished { // input to a finished job is discarded without a note
 			s.screen.Notef("%v", said.Error)
 		}
 	}
 }
 
-// ended is the end of the output, with that of the job where it has one.
+// ended finishes the output, waits for the job's record and exits with its status. Without a
+// job in the message it returns nil.
 func (s *attachSession) ended(said wire.AttachEvent) error {
 	if err := s.show(nil, true); err != nil {
 		return out.WriteError(err)

@@ -10,13 +10,9 @@ import (
 	"troupe/messages"
 )
 
-// Who watches a job on a terminal, at a terminal, sees what that shows: its bytes as they
-// are, but for questions and the clipboard. He does not change its size, and types nothing.
-
-// watchTerminal has our terminal show that of the job, if it has one and so have we, and is the
-// byte of its output from which on it is shown. What has a screen of its own has painted
-// that already: it is drawn first, as text; else the line of the cursor is. leave gives
-// our terminal back.
+// watchTerminal shows the job's terminal on ours, if both exist: the raw output, without
+// queries and clipboard access. It first draws the alternate screen as text, or the cursor
+// line. Output from byte from on follows. leave restores our terminal.
 func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
 	if job.Terminal == (messages.Terminal{}) || !s.screen.Out.Terminal || !terminal.InForeground(s.Main) {
@@ -24,7 +20,7 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 	}
 	now, err := s.Screen(s.Ctx, connect.UID(job))
 	if err != nil {
-		return from, leave // it is shown as text
+		return from, leave // fall back to text
 	}
 	if ours := cli.TerminalSize(s.Main); ours.Rows < now.Rows || ours.Cols < now.Cols {
 		s.screen.Notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
@@ -33,7 +29,7 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 	s.screen.Follows(s.Main)
 	restore := terminal.PassiveScreen(s.Main, s.screen)
 	leave = func() {
-		s.screen.Unpaint(true) // once
+		s.screen.Unpaint(true) // later calls do nothing
 		restore()
 	}
 	if !now.Alternate {
