@@ -85,7 +85,7 @@ func (s *attachSession) refused(ctx context.Context) {
 	}
 }
 
-// resizes gives the job's terminal the size of ours when the lease is granted, and after
+// resizes gives the job's terminal our size when the lease is granted, and after
 // each change while we hold it. Without the lease the size belongs to another client.
 func (s *attachSession) resizes(ctx context.Context) {
 	if !s.pty {

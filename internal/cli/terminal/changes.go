@@ -5,17 +5,17 @@ import (
 	"troupe/internal/cli"
 )
 
-// terminalChanges is our terminal where it shows that of a command, which turns on there what it
-// wants. Whatever of it is on in the end is taken back, and nothing else is.
+// terminalChanges tracks the modes that a command turns on while our terminal shows its
+// output. At the end exactly those still on are undone.
 type terminalChanges struct {
 	changes emulator.ModeTracker
-	kept    emulator.ModeState // what the guard takes back
+	kept    emulator.ModeState // the modes that the guard would undo
 	rows    func() int
-	guard   *terminalGuard // nil: there is none
-	over    bool           // it was taken back: nothing more is shown
+	guard   *terminalGuard // nil: no guard
+	over    bool           // the modes are undone; later output is dropped
 }
 
-// Follows begins to follow what our terminal is shown.
+// Follows starts tracking the modes of the terminal on stdout.
 func (s *Printer) Follows(m *cli.Main) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -25,10 +25,10 @@ func (s *Printer) Follows(m *cli.Main) {
 	s.changes = &terminalChanges{rows: func() int { return cli.TerminalSize(m).Rows }}
 }
 
-// guardedBy says who takes back what is changed, should we be killed; nil: nobody.
+// guardedBy sets the guard that undoes the modes if we are killed; nil for none.
 func (s *Printer) guardedBy(g *terminalGuard) {
 	if s.stuck.Load() {
-		return // it is needed still
+		return // the guard must still restore the terminal
 	}
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -38,7 +38,7 @@ func (s *Printer) guardedBy(g *terminalGuard) {
 	}
 }
 
-// keep gives the guard what it takes back.
+// keep gives the guard the sequences that undo c.
 func (p *terminalChanges) keep(c emulator.ModeState) {
 	if p.guard != nil && c != p.kept {
 		p.guard.keep(c.Undo(p.rows()))
@@ -46,8 +46,8 @@ func (p *terminalChanges) keep(c emulator.ModeState) {
 	}
 }
 
-// shown shows b, and follows it; called with turn. Whoever kills us in the middle finds a guard who knows
-// of all that may have been shown of it.
+// shown writes b and tracks its modes; the caller holds writeMu. The guard gets every mode
+// of b before the write, so a SIGKILL in the middle loses none.
 func (s *Printer) shown(b []byte) (int, error) {
 	p := s.changes
 	if p.over || s.stuck.Load() {
@@ -59,8 +59,8 @@ func (s *Printer) shown(b []byte) (int, error) {
 	return n, err
 }
 
-// Unpaint takes back what is changed of our terminal, on which nothing more is shown then.
-// Where who paints it goes on, or was cut off, a line begins behind it.
+// Unpaint undoes the tracked modes; later output is dropped. With cut, an unfinished line
+// of the command is ended first: the command goes on or was interrupted.
 func (s *Printer) Unpaint(cut bool) {
 	if s.stuck.Load() {
 		return
@@ -86,8 +86,8 @@ func (s *Printer) Unpaint(cut bool) {
 	p.over = true
 }
 
-// GivesBack is unpaint for a terminal that may take no more: there the guard does it, once
-// it takes something again.
+// GivesBack calls Unpaint. If the terminal does not accept it in time, the guard undoes the
+// modes when the terminal accepts output again.
 func (s *Printer) GivesBack(cut bool, signals *cli.Signals) {
 	if !signals.WaitBriefly(func() { s.Unpaint(cut) }) {
 		s.stuck.Store(true)

@@ -9,28 +9,28 @@ import (
 	"troupe/messages"
 )
 
-// DetachScanner looks for the detach keys in what is typed, however the terminal sends them: a
-// program may have asked for sequences (kitty's keyboard, xterm's modifyOtherKeys). What may
-// be their beginning waits for the next key. What is pasted is no key.
+// DetachScanner finds the detach keys in typed input, in any key encoding: a program may have
+// enabled kitty's keyboard protocol or xterm's modifyOtherKeys. A possible beginning of the
+// keys waits for the next key. Pasted text is ignored.
 type DetachScanner struct {
-	Keys    []byte   // none: nothing leaves
-	matched int      // how many of them were typed
-	pending [][]byte // … as they were sent
-	partial []byte   // a sequence that has no end yet
-	last    []byte   // what was typed last, in which a paste begins and ends
-	paste   bool     // it has begun
+	Keys    []byte   // empty: no detach keys
+	matched int      // bytes of Keys typed so far
+	pending [][]byte // the matched keys as the terminal sent them
+	partial []byte   // an unfinished key sequence
+	last    []byte   // the last bytes typed, to find the marks of a paste
+	paste   bool     // inside a paste
 }
 
 const (
 	pasteBegins = "\x1b[200~"
 	pasteEnds   = "\x1b[201~"
 
-	// maxTyped is the longest sequence of a key that is looked at.
+	// maxTyped bounds the length of a key sequence, in bytes.
 	maxTyped = 64
 )
 
-// Filter gives what is to be passed on of what was typed, and says whether the keys were
-// all there: what is behind them is for nobody.
+// Filter returns the input to forward, and whether the detach keys are complete. It discards
+// input after them.
 func (l *DetachScanner) Filter(typed []byte) (pass []byte, left bool) {
 	if len(l.Keys) == 0 {
 		return typed, false
@@ -59,14 +59,15 @@ func (l *DetachScanner) Filter(typed []byte) (pass []byte, left bool) {
 	return pass, false
 }
 
-// key takes one key, which waits if it may be one of those that leave.
+// key handles one key and appends to pass the keys to forward. A key that may belong to the
+// detach keys waits.
 func (l *DetachScanner) key(pass, key []byte) []byte {
 	means := key
 	if len(key) > 1 {
 		means = shelltext.TranslateKey(key, shelltext.KeyMode{})
 	}
 	if l.matched > 0 && (len(means) == 0 || isModifier(key)) {
-		l.pending = append(l.pending, bytes.Clone(key)) // it goes up again, or Ctrl goes down: the next one counts
+		l.pending = append(l.pending, bytes.Clone(key)) // a key release or a modifier alone: the next key decides
 		return pass
 	}
 	if len(means) > 0 && bytes.HasPrefix(l.Keys[l.matched:], means) {
@@ -77,7 +78,7 @@ func (l *DetachScanner) key(pass, key []byte) []byte {
 	if l.matched == 0 {
 		return append(pass, key...)
 	}
-	again := append(l.pending[1:], key) // those behind the first may be the beginning of them still
+	again := append(l.pending[1:], key) // the detach keys may begin later in the pending keys
 	pass = append(pass, l.pending[0]...)
 	l.matched, l.pending = 0, nil
 	for _, key := range again {
@@ -86,7 +87,7 @@ func (l *DetachScanner) key(pass, key []byte) []byte {
 	return pass
 }
 
-// pass passes on what has waited, and a key.
+// pass forwards the pending keys and then key.
 func (l *DetachScanner) pass(pass, key []byte) []byte {
 	for _, held := range l.pending {
 		pass = append(pass, held...)
@@ -95,7 +96,7 @@ func (l *DetachScanner) pass(pass, key []byte) []byte {
 	return append(pass, key...)
 }
 
-// pasted reports whether a key belongs to a paste, with what begins and ends one.
+// pasted reports whether a key belongs to a paste or its marks.
 func (l *DetachScanner) pasted(key []byte) bool {
 	was := l.paste
 	l.last = append(l.last, key...)
@@ -109,8 +110,8 @@ func (l *DetachScanner) pasted(key []byte) bool {
 	return was || l.paste
 }
 
-// keyLength is how long the first key is: a byte, or a sequence, which may not all be
-// there yet. Escape, alone or before [, is a key that somebody may have typed so.
+// keyLength returns the length of the first key: a byte or a sequence, longer than typed if
+// it is incomplete. Escape, alone or before [, counts as a typed key.
 func keyLength(typed []byte) int {
 	if !bytes.HasPrefix(typed, []byte("\x1b[")) {
 		return 1
@@ -126,15 +127,14 @@ func keyLength(typed []byte) int {
 	return len(typed) + 1
 }
 
-// isModifier reports whether a key is Ctrl or another of its kind alone, which kitty's
-// keyboard has codes for.
+// isModifier reports whether key is a modifier alone, which kitty's keyboard protocol sends.
 func isModifier(key []byte) bool {
 	code := 0
 	_, err := fmt.Sscanf(string(key), "\x1b[%d", &code)
 	return err == nil && key[len(key)-1] == 'u' && (code >= 57441 && code <= 57454 || code >= 57358 && code <= 57360)
 }
 
-// ParseKeys are the characters of "ctrl-p,ctrl-q".
+// ParseKeys parses detach keys such as "ctrl-p,ctrl-q" into bytes.
 func ParseKeys(text string) ([]byte, error) {
 	var keys []byte
 	for _, name := range strings.Split(text, ",") {
@@ -153,5 +153,5 @@ func ParseKeys(text string) ([]byte, error) {
 	return keys, nil
 }
 
-// DetachKeys are those that leave a job, as docker has them.
+// DetachKeys names the default detach keys, those of docker.
 const DetachKeys = "ctrl-p,ctrl-q"

@@ -14,36 +14,35 @@ import (
 	"troupe/messages"
 )
 
-// Whoever makes a terminal raw must make it as it was, also if it is killed (kill -9).
-// Then it cannot, and neither docker nor podman do: who sits there types `stty sane`
-// blindly. We have a process beside us that waits for our end, and does nothing else.
+// A process killed by SIGKILL cannot restore the terminal that it made raw. With docker and
+// podman the user then types `stty sane` blindly. troupe starts a guard process, which waits
+// for the end of its parent and restores the terminal.
 
-// GuardVerb is the role of that process.
+// GuardVerb is the verb of the guard process.
 const GuardVerb = "terminal-guard"
 
-// The descriptors of that process. guardFile tells it of our end: behind the modes of the
-// terminal comes a byte when all is well, or only the end. guardText is a file of what the
-// terminal is then told, of guardSize bytes, of which those that are zero are none.
+// The descriptors of the guard. guardFile is a pipe with the modes of the terminal; then one
+// byte after a regular end, or only end of file. guardText is a file of guardSize bytes: the
+// text to write to the terminal, padded with zeros.
 const (
 	guardFile = 3
 	guardText = 4
 	guardSize = 1 << 10
 )
 
-// terminalGuard is that process, as we see it.
+// terminalGuard is the parent's handle of the guard process.
 type terminalGuard struct{ text *os.File }
 
-// keep has a text shown should we be killed. It is there at once, whole, and whoever
-// is killed between two has the first.
+// keep replaces the text that the guard writes if we are killed. One write replaces the
+// whole text, so the guard never reads a mixture.
 func (g *terminalGuard) keep(text string) {
 	p := make([]byte, guardSize)
 	copy(p, text)
 	_, _ = g.text.WriteAt(p, 0)
 }
 
-// guardTerminal has our terminal restored to some modes, should we be killed, until the
-// function that it returns is called: that, and what was changed of it on the screen. Where
-// there is no room for a process more, it is not: that hinders no command.
+// guardTerminal starts a guard that restores the modes and the screen of our terminal if we
+// are killed before over is called. If the guard cannot start, the verb runs without it.
 func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *Printer) (over func()) {
 	text, err := unnamedFile()
 	if err != nil {
@@ -58,7 +57,7 @@ func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *Printer) (ove
 	}
 	return func() {
 		s.guardedBy(nil)
-		if s.stuck.Load() { // it has our end behind it, and waits for the terminal
+		if s.stuck.Load() { // leave the guard: it acts after our end, when the terminal accepts output
 			s.restartGuard = func() { _, w, _ = startGuard(at, was, text) }
 			return
 		}
@@ -69,9 +68,9 @@ func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *Printer) (ove
 	}
 }
 
-// changeTerminal has our terminal have other modes until the function that it returns is called,
-// or until we are killed. done: it is one, and has them. how says in the end with which
-// request it gets back those that it had.
+// changeTerminal changes the modes of a terminal until restore is called or we are killed.
+// done reports success; it is false for other files. how returns the ioctl request with
+// which restore sets the old modes.
 func changeTerminal(m *cli.Main, at *os.File, s *Printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
 	restore = func() {}
 	_ = cli.Control(at, func(fd int) {
@@ -97,10 +96,10 @@ func changeTerminal(m *cli.Main, at *os.File, s *Printer, change func(modes *uni
 	return restore, done
 }
 
-// plainly gives a terminal back with what was typed at it and not read.
+// plainly returns the request that keeps unread input.
 func plainly() uint { return setTermios }
 
-// startGuard starts that process; w is what it hears us by.
+// startGuard starts the guard process. w is our end of guardFile.
 func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cmd, w *os.File, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -113,7 +112,7 @@ func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cm
 	defer r.Close()
 	process = exec.Command(self, GuardVerb)
 	process.Stdin, process.Env, process.ExtraFiles = at, []string{}, []*os.File{r, text}
-	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is typed and shown there concerns it not
+	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no signals or job control from the terminal
 	if err = process.Start(); err == nil {
 		err = binary.Write(w, binary.NativeEndian, was)
 	}
@@ -123,16 +122,16 @@ func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cm
 	return process, w, err
 }
 
-// GuardAgain starts the guard of a terminal that is stuck once more: the end of a node of
-// this process has ended all its children.
+// GuardAgain restarts the guard of a stuck terminal, after the shutdown of a node in this
+// process has killed all its children.
 func (s *Printer) GuardAgain() {
 	if s.restartGuard != nil {
 		s.restartGuard()
 	}
 }
 
-// RestoreTerminal waits for the end of the process that started the guard, and restores
-// the terminal if that process was killed.
+// RestoreTerminal runs the guard: it waits for the end of its parent, and restores the
+// terminal if the parent was killed.
 func RestoreTerminal(m *cli.Main) error {
 	var was unix.Termios
 	from := os.NewFile(guardFile, "guarded")

@@ -9,31 +9,30 @@ import (
 	"troupe/internal/cli"
 )
 
-// KeyAct is what typing comes to.
+// KeyAct is the effect of typed input: bytes to send, or one of the actions.
 type KeyAct struct {
 	Bytes                 []byte
 	Interrupt, End, Leave bool
 }
 
-// LineEditor makes lines of what is typed, as a terminal does for a program that
-// reads it: with backspace and an echo. It sees the detach keys at once. What is
-// raw passes as it is, and has none.
+// LineEditor edits typed lines like a terminal in canonical mode, with backspace and echo.
+// It finds the detach keys as they are typed. With Raw it forwards all bytes unchanged.
 type LineEditor struct {
 	Leave []byte
 	Raw   bool
 	Echo  func(string)
 
 	line  []byte
-	begun int // how many of the detach keys were typed
+	begun int // detach keys typed so far
 }
 
 const (
 	keyInterrupt = 0x03 // Ctrl-C
 	keyEnd       = 0x04 // Ctrl-D
-	keyKill      = 0x15 // Ctrl-U: the line
+	keyKill      = 0x15 // Ctrl-U: erase the line
 )
 
-// Take returns what the typed bytes do.
+// Take returns the effects of the typed bytes.
 func (k *LineEditor) Take(typed []byte) []KeyAct {
 	if k.Raw {
 		if len(typed) == 0 {
@@ -50,7 +49,7 @@ func (k *LineEditor) Take(typed []byte) []KeyAct {
 			continue
 		}
 		meant := append(bytes.Clone(k.Leave[:k.begun]), b)
-		for k.begun > 0 && !bytes.HasSuffix(meant, k.Leave[:k.begun]) { // the end of it may be their beginning
+		for k.begun > 0 && !bytes.HasSuffix(meant, k.Leave[:k.begun]) { // keep the longest end that begins Leave
 			k.begun--
 		}
 		for _, b := range meant[:len(meant)-k.begun] {
@@ -62,7 +61,7 @@ func (k *LineEditor) Take(typed []byte) []KeyAct {
 	return acts
 }
 
-// key takes one byte of a line.
+// key handles one byte; ok reports whether it has an effect beyond the line.
 func (k *LineEditor) key(b byte) (KeyAct, bool) {
 	switch b {
 	case keyInterrupt:
@@ -88,7 +87,7 @@ func (k *LineEditor) key(b byte) (KeyAct, bool) {
 		k.line = append(k.line, b)
 		switch {
 		case b == '\t' || b >= ' ':
-			k.Echo(string([]byte{b})) // a part of a character, maybe
+			k.Echo(string([]byte{b})) // may be part of a UTF-8 character
 		default:
 			k.Echo("^" + string(rune(b|0x40)))
 		}
@@ -102,7 +101,7 @@ func (k *LineEditor) send() (KeyAct, bool) {
 	return KeyAct{Bytes: line}, true
 }
 
-// rubOut takes the last character back.
+// rubOut erases the last character.
 func (k *LineEditor) rubOut() {
 	if len(k.line) == 0 {
 		return
@@ -115,8 +114,8 @@ func (k *LineEditor) rubOut() {
 	}
 }
 
-// LineKeyboard makes our terminal give each key at once, until the function that it
-// returns is called. Elsewhere it does nothing.
+// LineKeyboard makes the terminal on stdin deliver each key at once, until restore is
+// called. For other files it does nothing.
 func LineKeyboard(m *cli.Main, s *Printer) (restore func()) {
 	restore, _ = changeTerminal(m, m.In, s, func(modes *unix.Termios) {
 		modes.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN

@@ -6,17 +6,17 @@ import (
 	"troupe/internal/cli"
 )
 
-// InForeground reports whether our terminal is ours to change: who does that from behind is
-// stopped.
+// InForeground reports whether we are in the foreground process group of stdout's terminal.
+// The kernel stops a background process that changes modes.
 func InForeground(m *cli.Main) bool {
 	group, err := 0, error(nil)
 	_ = cli.Control(m.Out, func(fd int) { group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
 	return err == nil && group == unix.Getpgrp()
 }
 
-// PassiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
-// until the function that it returns is called: Ctrl-C is a signal still, and what else was
-// typed, Ctrl-Z too, or the mouse has told, is for nobody.
+// PassiveScreen makes our terminal show bytes unchanged and without echo, until restore is
+// called. Ctrl-C still sends a signal. Other input, also Ctrl-Z and mouse reports, is
+// discarded.
 func PassiveScreen(m *cli.Main, s *Printer) (restore func()) {
 	restore, _ = changeTerminal(m, m.Out, s, func(modes *unix.Termios) {
 		modes.Oflag &^= unix.OPOST
@@ -24,7 +24,7 @@ func PassiveScreen(m *cli.Main, s *Printer) (restore func()) {
 		modes.Cc[unix.VSUSP] = noKey
 	}, func() uint {
 		if s.stuck.Load() {
-			return setTermios // the other one waits until all is shown
+			return setTermios // TCSETSF would wait until all output is written
 		}
 		return forgetAndSetTermios
 	})

@@ -14,33 +14,32 @@ import (
 	"troupe/internal/cli/out"
 )
 
-// Printer is where the program shows things: what the command prints, its own
-// sentences, and on a terminal one line that is drawn again and again. Only what
-// goes to a terminal takes turns; a pipe that nobody reads blocks nothing else,
-// and nobody is blocked for long by what we say ourselves.
+// Printer prints the output of a command, sentences of troupe, and on a terminal one status
+// line that is redrawn. Only writes to a terminal exclude each other: a pipe without a reader
+// blocks no other stream. Sentences of troupe never block their caller for long.
 type Printer struct {
 	Out, Err Stream
 	Notes    out.AsyncWriter
 
-	writeMu sync.Mutex // of who writes to a terminal
-	drawn   bool       // the line is there; guarded by turn
+	writeMu sync.Mutex // held during writes to a terminal
+	drawn   bool       // the status line is on the terminal; guarded by writeMu
 
-	changes      *terminalChanges // nil: what is shown is not followed; guarded by turn
-	stuck        atomic.Bool      // our terminal takes no more, and was left to the guard; whoever writes has turn
-	restartGuard func()           // starts that guard; nil: it is not needed
-	raw          atomic.Bool      // our terminal makes no CRLF of a LF
+	changes      *terminalChanges // nil: modes are not tracked; guarded by writeMu
+	stuck        atomic.Bool      // the terminal accepts no output and is left to the guard; the blocked writer holds writeMu
+	restartGuard func()           // starts the guard of a stuck terminal; nil: not needed
+	raw          atomic.Bool      // the terminal does not turn LF into CRLF
 
-	mu   sync.Mutex // of what follows; held by nobody who writes
-	open bool       // the last line of where we speak is the command's and has no end
-	last time.Time  // when the command last wrote there
+	mu   sync.Mutex // guards the fields below; never held during a write
+	open bool       // the last line of the stream with our sentences is unfinished output of the command
+	last time.Time  // the command's last write to that stream
 }
 
-// Stream is one of the two streams.
+// Stream is stdout or stderr.
 type Stream struct {
 	screen   *Printer
 	File     *os.File
 	Terminal bool
-	ours     bool // it is where we speak, too
+	ours     bool // carries the sentences of troupe, too
 }
 
 // NewPrinter returns a printer on stdout and stderr.
@@ -53,7 +52,7 @@ func NewPrinter(m *cli.Main) *Printer {
 	return s
 }
 
-// Write implements io.Writer for what the command prints, which passes unchanged.
+// Write implements io.Writer for output of the command, which it does not change.
 func (p *Stream) Write(b []byte) (int, error) {
 	s := p.screen
 	show := p.File.Write
@@ -74,8 +73,8 @@ func (p *Stream) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Notef writes a sentence of ours on a line of its own. One that cannot be written
-// is lost: there is nobody to tell.
+// Notef writes a sentence of troupe on a line of its own. It ignores write errors: there is
+// no other place to report them.
 func (s *Printer) Notef(format string, args ...any) {
 	text := "troupe: " + out.Clean(fmt.Sprintf(format, args...)) + "\n"
 	s.Notes.Do(func() {
@@ -94,8 +93,7 @@ func (s *Printer) Notef(format string, args ...any) {
 	})
 }
 
-// setOpen says whether the last line where we speak has an end from now on, and
-// whether it had.
+// setOpen sets whether the last line is unfinished, and returns the old value.
 func (s *Printer) setOpen(open bool) (was bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +101,8 @@ func (s *Printer) setOpen(open bool) (was bool) {
 	return was
 }
 
-// Echoed says that a signal came which has its key: the terminal has shown ^C,
-// and its line has no end.
+// Echoed notes that a key sent sig: the terminal has echoed ^C or ^\ and its line is
+// unfinished.
 func (s *Printer) Echoed(sig os.Signal) {
 	if !s.Err.Terminal || sig != unix.SIGINT && sig != unix.SIGQUIT {
 		return
@@ -117,10 +115,10 @@ func (s *Printer) Echoed(sig os.Signal) {
 	})
 }
 
-// Draw shows the line, if it is quiet.
+// Draw shows the status line, if the command has printed nothing for silent.
 func (s *Printer) Draw(line string, silent time.Duration) {
 	if s.Notes.Busy() {
-		return // the terminal shows nothing now, and would show a row of lines later
+		return // a blocked terminal would later show all queued lines
 	}
 	s.Notes.Do(func() {
 		s.writeMu.Lock()
@@ -133,18 +131,18 @@ func (s *Printer) Draw(line string, silent time.Duration) {
 	})
 }
 
-// quiet says whether the command has been silent for so long, and has left the
-// terminal at the beginning of a line.
+// quiet reports whether the command has printed nothing for silent and its last line is
+// finished.
 func (s *Printer) quiet(silent time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.open && time.Since(s.last) >= silent
 }
 
-// wipeLine goes to the beginning of the line and clears it.
+// wipeLine moves to the beginning of the line and clears it.
 const wipeLine = "\r\x1b[K"
 
-// eraseLine takes the line away. Called with turn.
+// eraseLine removes the status line. The caller holds writeMu.
 func (s *Printer) eraseLine() {
 	if s.drawn {
 		_, _ = s.Err.File.WriteString(wipeLine)
@@ -152,7 +150,7 @@ func (s *Printer) eraseLine() {
 	}
 }
 
-// Clear takes the line away.
+// Clear removes the status line.
 func (s *Printer) Clear() {
 	s.Notes.Do(func() {
 		s.writeMu.Lock()

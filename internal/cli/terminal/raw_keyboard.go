@@ -11,8 +11,9 @@ import (
 	"troupe/internal/cli"
 )
 
-// RawKeyboard is keyboard for a terminal that passes on all it can: what is typed, and
-// if it is only ours, what is shown. Others expect lines of it that are ended by LF.
+// RawKeyboard makes the terminal on stdin deliver each byte unchanged, until restore is
+// called. It makes output raw only if stdout is a terminal: other writers to the terminal
+// end lines with LF.
 func RawKeyboard(m *cli.Main, s *Printer) (restore func()) {
 	back, done := changeTerminal(m, m.In, s, func(modes *unix.Termios) {
 		modes.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
@@ -29,9 +30,8 @@ func RawKeyboard(m *cli.Main, s *Printer) (restore func()) {
 	}
 }
 
-// AwaitHangup gives the signal time that says why our terminal cannot be read any more:
-// it comes a moment later, and ends ctx. The key for the end of the input is none to a
-// terminal that is raw, whose end is a hang-up.
+// AwaitHangup waits after a failed read of the terminal for the SIGHUP that explains it and
+// ends ctx. A raw terminal has no key for end of file, so io.EOF means a hang-up.
 func AwaitHangup(ctx context.Context, err error) {
 	if !errors.Is(err, unix.EIO) && !errors.Is(err, io.EOF) {
 		return

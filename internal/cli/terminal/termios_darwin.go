@@ -6,7 +6,7 @@ const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETA
 
-	forgetAndSetTermios = unix.TIOCSETAF // what was typed and not read is lost
+	forgetAndSetTermios = unix.TIOCSETAF // discards unread input
 
-	noKey = 0xff // in the place of a key that is none
+	noKey = 0xff // disables a control character
 )

@@ -6,7 +6,7 @@ const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
 
-	forgetAndSetTermios = unix.TCSETSF // what was typed and not read is lost
+	forgetAndSetTermios = unix.TCSETSF // discards unread input
 
-	noKey = 0 // in the place of a key that is none
+	noKey = 0 // disables a control character
 )

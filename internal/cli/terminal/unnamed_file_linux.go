@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unnamedFile is a file that ends with who has it open.
+// unnamedFile creates a file that exists while a process has it open.
 func unnamedFile() (*os.File, error) {
 	fd, err := unix.MemfdCreate("troupe-guard", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if err == unix.EINVAL { // before Linux 6.3

@@ -4,7 +4,7 @@ package terminal
 
 import "os"
 
-// unnamedFile is a file that ends with who has it open.
+// unnamedFile creates a file that exists while a process has it open.
 func unnamedFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "troupe-guard")
 	if err != nil {
