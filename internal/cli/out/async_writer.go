@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// AsyncWriter does in turn what writes of our own. A pipe or a terminal that nobody
-// reads takes no more one day, and whoever says something then must go on
-// hearing signals: so nobody stands behind a write for long.
+// AsyncWriter runs the writes of troupe's own sentences in order, in a goroutine. A pipe or
+// terminal without a reader blocks a write; the caller waits only briefly, to keep handling
+// signals.
 type AsyncWriter struct {
 	mu    sync.Mutex
 	queue []func()
-	quiet chan struct{} // closed when all is written; nil: all is
-	stuck bool          // somebody has waited for it in vain
+	quiet chan struct{} // closed when the queue is written; nil: no write is pending
+	stuck bool          // a caller has timed out; later ones do not wait
 }
 
-// writePatience is how long the writer of a sentence waits for it, so that what
-// comes next stands behind it. Where nobody reads that is once, not each time.
+// writePatience bounds the wait of a caller for its write, so that later output follows it.
+// After one timeout callers do not wait until the queue is written.
 const writePatience = 100 * time.Millisecond
 
-// Do writes when it is its turn, and returns when it has or soon.
+// Do queues a write and waits for the queue, at most writePatience.
 func (v *AsyncWriter) Do(write func()) {
 	v.mu.Lock()
 	v.queue = append(v.queue, write)
@@ -59,14 +59,14 @@ func (v *AsyncWriter) work(quiet chan struct{}) {
 	}
 }
 
-// Busy says whether something waits to be written.
+// Busy reports whether writes are pending.
 func (v *AsyncWriter) Busy() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.quiet != nil
 }
 
-// Wait waits until all is written.
+// Wait waits until the queue is written.
 func (v *AsyncWriter) Wait() {
 	v.mu.Lock()
 	quiet := v.quiet

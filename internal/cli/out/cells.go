@@ -5,9 +5,8 @@ import (
 	"unicode"
 )
 
-// Cells is how many columns of a terminal a text takes, which has nothing in it
-// that acts on one. The tables of a library know more, and cost every start of
-// the program 40 ms.
+// Cells returns the width of a text on a terminal, in columns. The text must have no control
+// characters. The tables of a library are more exact, but add 40 ms to each start.
 func Cells(s string) int {
 	n := 0
 	for _, r := range s {
@@ -29,7 +28,7 @@ func cellsOf(r rune) int {
 	return 1
 }
 
-// Shorten cuts a text to a number of columns.
+// Shorten cuts a text to a number of columns; the last of them is an ellipsis.
 func Shorten(s string, most int) string {
 	if len(s) <= most || Cells(s) <= most {
 		return s

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// Finish says what a verb failed with, if it has not done so itself, and is the
-// exit status.
+// Finish prints the error of a verb, unless the verb has done so, and returns the exit
+// status.
 func Finish(m *cli.Main, err error, asJSON bool) int {
 	var done cli.ExitStatus
 	switch {
@@ -32,8 +32,8 @@ func Finish(m *cli.Main, err error, asJSON bool) int {
 	return StatusOf(m, said)
 }
 
-// Sentence is an error as it goes on behind "troupe: ". Of directories the texts
-// begin a sentence of their own; elsewhere a capital may be a name's.
+// Sentence returns the text of an error, to follow "troupe: ". It lowers the first letter of
+// directory errors only; in others a capital may begin a name.
 func Sentence(e *messages.Error) string {
 	text := e.Error()
 	switch e.Code {
@@ -43,9 +43,9 @@ func Sentence(e *messages.Error) string {
 	return text
 }
 
-// StatusOf is 2 for what was typed wrong and 125 for what cannot be done; 1 for
-// what a daemon refused, or that there is none. One that is about to end has refused
-// nothing: 1 would look like the end of the job that is waited for.
+// StatusOf returns 2 for invalid arguments, 1 if the daemon refused the request or is
+// missing, and 125 for other errors. A daemon that shuts down also gives 125: 1 could be
+// the status of the awaited job.
 func StatusOf(m *cli.Main, err *messages.Error) int {
 	switch {
 	case err.Code == messages.InvalidParams, err.Code == messages.EnvRefused:
@@ -56,8 +56,8 @@ func StatusOf(m *cli.Main, err *messages.Error) int {
 	return cli.StatusOwn
 }
 
-// Coded finds the code in an error; one without is a fault of ours, or of where
-// we write.
+// Coded returns the coded error in err. It treats an error without a code as internal, or
+// as a failed write.
 func Coded(err error) *messages.Error {
 	var e *messages.Error
 	var at *fs.PathError
@@ -70,12 +70,13 @@ func Coded(err error) *messages.Error {
 	return &messages.Error{Code: messages.Internal, Message: err.Error()}
 }
 
-// listing are the verbs that show what there is where something is not.
+// listing maps the kind of a missing object to the hint that names the verb listing them.
 var listing = map[string]string{
 	"job": "troupe ps -a lists the jobs", "session": "troupe sessions lists them", "scope": "troupe scopes lists them",
 }
 
-// inVerbs says what to do next in the words of who types, which the tree does not know.
+// inVerbs replaces the hint of a not-found error by one that names a verb of troupe. The
+// supervisor tree does not know the verbs.
 func inVerbs(e *messages.Error) *messages.Error {
 	verb := listing[e.Reason]
 	if e.Code != messages.NotFound || e.Hint == "" || verb == "" {
@@ -86,16 +87,16 @@ func inVerbs(e *messages.Error) *messages.Error {
 	return &told
 }
 
-// Unsupported is the error of a request that this troupe cannot serve.
+// Unsupported returns the error of a request that this troupe cannot serve.
 func Unsupported(reason, message, hint string) *messages.Error {
 	return &messages.Error{Code: messages.Unsupported, Reason: reason, Message: message, Hint: hint}
 }
 
-// ConfigReason is that of errors of the file; no daemon is asked where there is one.
+// ConfigReason is the reason of configuration errors, which are found before any request.
 const ConfigReason = "config"
 
-// OutputError says that our own output takes no more: its reader has gone away
-// (EPIPE), its disk is full.
+// OutputError is a failed write of our own output: the reader is gone (EPIPE), or the disk
+// is full.
 type OutputError struct{ Err error }
 
 // Error implements error.
@@ -114,19 +115,19 @@ func (e *OutputError) Error() string {
 // Unwrap returns the error of the write.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// Unreadable refuses a file that a flag names.
+// Unreadable returns the error of an input that cannot be read, such as a file of a flag.
 func Unreadable(reason, what string, err error) *messages.Error {
 	e := messages.Invalid(reason, what+" cannot be read: "+err.Error())
 	e.Hint = "name a file that is there and may be read"
 	return e
 }
 
-// SurvivorError names one of them.
+// SurvivorError describes a survivor as an error.
 func SurvivorError(s messages.Survivor) error {
 	return fmt.Errorf("process %d could not be ended: %s", s.PID, SurvivorText(s))
 }
 
-// SurvivorText is why a process could not be ended.
+// SurvivorText explains why a process could not be killed.
 func SurvivorText(s messages.Survivor) string {
 	if s.Why != "" {
 		return s.Why

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean escapes a text for any terminal: control characters, bidirectional controls and
-// invalid UTF-8. A job's name must not run escape sequences there. Our own sentences have
-// no newline inside.
+// Clean escapes control characters, bidirectional controls and invalid UTF-8, so that a
+// job's name cannot act on a terminal. It escapes newlines, too: its results have one line.
 func Clean(s string) string {
 	if strings.IndexFunc(s, hostile) < 0 && utf8.ValidString(s) {
 		return s
@@ -36,13 +35,13 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// hostile characters act on a terminal instead of being shown.
+// hostile reports whether a character acts on a terminal instead of being shown.
 func hostile(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// escapeJSON escapes the same characters in JSON, where they can only stand in
-// strings. The ones below 0x20 are escaped already.
+// escapeJSON escapes hostile characters in JSON, where they occur only in strings. The
+// encoder has escaped those below 0x20.
 func escapeJSON(b []byte) []byte {
 	if strings.IndexFunc(string(b), hostile) < 0 {
 		return b
@@ -60,7 +59,7 @@ func escapeJSON(b []byte) []byte {
 	return out
 }
 
-// Quoted is a word as a shell reads it, for hints.
+// Quoted quotes a word for a shell, for hints.
 func Quoted(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s

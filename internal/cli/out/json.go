@@ -8,14 +8,14 @@ import (
 	"troupe/messages"
 )
 
-// ErrorObject is what --json prints in place of a result.
+// ErrorObject is the object that --json prints instead of a result.
 type ErrorObject struct {
 	V     int            `json:"v"`
 	Error messages.Error `json:"error"`
 }
 
-// WriteJSON writes one object and a newline. What a terminal could take for a
-// command is escaped; the value is the same.
+// WriteJSON writes one object and a newline. It escapes characters that act on a terminal,
+// which does not change the value.
 func WriteJSON(w io.Writer, v any) error {
 	b, err := PlainJSON(v)
 	if err != nil {
@@ -25,7 +25,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// PlainJSON is json.Marshal for readers that are no browsers: & stays &.
+// PlainJSON marshals like json.Marshal, but does not escape &, < and >.
 func PlainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -2,11 +2,11 @@ package out
 
 import "troupe/messages"
 
-// WhyLost is why some of an output is not there, as far as the record tells it. A limit
-// leaves the beginning.
+// WhyLost explains why a part of an output is missing, as far as the record shows. A limit
+// keeps the beginning, so a gap at byte 0 has another cause.
 func WhyLost(job messages.Job) string {
 	outside := job.HasFlag(messages.FlagLogTampered) || job.HasFlag(messages.FlagLogUnlinked)
-	whole := job.State.Ended() // when it ended
+	whole := job.State.Ended() // no gaps when the job ended
 	for _, out := range job.Output {
 		outside = outside || len(out.Elided) > 0 && out.Elided[0].From == 0
 		whole = whole && len(out.Elided) == 0

@@ -12,11 +12,11 @@ import (
 	"troupe/internal/cli"
 )
 
-// ErrSIGPIPE ends a verb whose stdout nobody reads any more. There is nobody to tell:
-// its status is that of a program which a refused write has ended.
+// ErrSIGPIPE ends a verb whose stdout reader is gone, with the status of SIGPIPE and no
+// message.
 var ErrSIGPIPE = fmt.Errorf("nobody reads stdout any more: %w", cli.ExitStatus(cli.SignalBase+int(unix.SIGPIPE)))
 
-// WriteError is the error of an output that takes no more.
+// WriteError returns ErrSIGPIPE for EPIPE, and an OutputError for other errors.
 func WriteError(err error) error {
 	if errors.Is(err, unix.EPIPE) {
 		return ErrSIGPIPE
@@ -24,10 +24,9 @@ func WriteError(err error) error {
 	return &OutputError{Err: err}
 }
 
-// WithStdoutReader is a context that ends, caused by ErrSIGPIPE, when the reader of stdout has
-// left. Only a write is told of that, and a verb that follows something may have
-// nothing to write for days: so its stdout is looked at, as tail -f does. A file or a
-// terminal has no such reader. done is to be called at the end.
+// WithStdoutReader returns a context that ErrSIGPIPE cancels when stdout, a pipe or socket,
+// has no reader any more. Only a write would report that, and a verb that follows may not
+// write for days. It polls stdout instead, as tail -f does. The caller must call done.
 func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done func()) {
 	ctx, leave := context.WithCancelCause(ctx)
 	end := func() { leave(context.Canceled) }
@@ -37,7 +36,7 @@ func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done
 	}
 	over, wake, err := os.Pipe()
 	if err != nil {
-		return ctx, end // then a write tells
+		return ctx, end // the next write reports it
 	}
 	go func() {
 		defer over.Close()
@@ -51,9 +50,8 @@ func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done
 	}
 }
 
-// waitReaderGone waits until a pipe or socket has no reader any more, or until the other
-// end of over is closed, and says whether it was the former. Nothing else is asked for:
-// that there is room to write wakes nobody.
+// waitReaderGone waits until a pipe or socket has no reader, which left reports, or until the
+// other end of over is closed. It requests no event of out: free space must not wake it.
 func waitReaderGone(out, over *os.File) (left bool) {
 	_ = cli.Control(out, func(out int) {
 		_ = cli.Control(over, func(over int) {
@@ -68,5 +66,5 @@ func waitReaderGone(out, over *os.File) (left bool) {
 	return left
 }
 
-// CopyBuffer is how much of a log is copied at a time: more than a pipe takes.
+// CopyBuffer is the size of a copy buffer for logs, in bytes: more than a pipe holds.
 const CopyBuffer = 128 << 10

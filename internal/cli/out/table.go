@@ -13,27 +13,25 @@ import (
 	"troupe/internal/cli"
 )
 
-// Table is rows under a head. On a terminal the last column ends at its edge, and
-// where that leaves it no room, some others are left out and one is cut; elsewhere
-// nothing is.
+// Table is rows under a head. On a terminal the last column is cut at the edge. If it has
+// too little room, other columns are omitted and one is cut. Elsewhere the table is whole.
 type Table struct {
 	Head  []string
 	rows  [][]string
-	Spare []int // the columns that a narrow terminal does without, the first one first
-	Long  int   // the column that is cut then, if that is not enough; 0: none
+	Spare []int // columns that a narrow terminal omits, in this order
+	Long  int   // column that is cut if that is not enough; 0: none
 }
 
-// lastRoom is what the last column shall have at least, as long as others can be
-// left out.
+// lastRoom is the width that the last column gets while other columns can be omitted.
 const lastRoom = 12
 
-// longRoom is what a column that is cut keeps: enough to tell most names apart.
+// longRoom is the least width of the column Long: enough to distinguish most names.
 const longRoom = 8
 
-// columnGap is between two columns.
+// columnGap is the number of spaces between two columns.
 const columnGap = 2
 
-// Add takes a row. What could act on a terminal is escaped.
+// Add adds a row. It escapes the cells with Clean.
 func (t *Table) Add(cells ...string) {
 	for i := range cells {
 		cells[i] = Clean(cells[i])
@@ -41,8 +39,8 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// Write writes it for a terminal of a width; 0: as wide as it is. A column that
-// is empty in every row is left out.
+// Write prints the table for a terminal of width columns; 0 for any width. It omits columns
+// without text.
 func (t *Table) Write(to io.Writer, width int) error {
 	widths := make([]int, len(t.Head))
 	for i := range t.Head {
@@ -76,8 +74,8 @@ func (t *Table) Write(to io.Writer, width int) error {
 	return err
 }
 
-// narrow leaves out columns, whose width is 0 then, until the last one has room,
-// and at last cuts the long one, so that those behind it are seen.
+// narrow sets the widths of spare columns to 0 until the last one has room. If that is not
+// enough, it cuts the column Long, so that the columns after it are visible.
 func (t *Table) narrow(widths []int, width int) {
 	if width == 0 {
 		return
@@ -103,7 +101,7 @@ func (t *Table) narrow(widths []int, width int) {
 	}
 }
 
-// widthOf is the width of a terminal, 0 if it is none.
+// widthOf returns the width of a terminal, 0 for other files.
 func widthOf(f *os.File) int {
 	width := 0
 	_ = cli.Control(f, func(fd int) {
@@ -114,10 +112,10 @@ func widthOf(f *os.File) int {
 	return width
 }
 
-// PrintTable shows a table on stdout.
+// PrintTable prints a table on stdout.
 func PrintTable(m *cli.Main, t *Table) error { return t.Write(m.Out, widthOf(m.Out)) }
 
-// Ago is how long something took or has been, in one unit as people say it.
+// Ago formats a duration in one unit, from s to d.
 func Ago(d time.Duration) string {
 	switch {
 	case d < time.Second:
