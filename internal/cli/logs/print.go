@@ -15,16 +15,16 @@ import (
 	"troupe/spill/view"
 )
 
-// Flags are the flags of logs as they were typed.
+// Flags holds the flags of logs.
 type Flags struct {
 	Follow, Raw                 bool
-	news                        bool // nothing of what is there
+	news                        bool // only output from now on: -f -n 0
 	Lines, Offset, Limit, First int64
 	Stream, SinceText           string
 	since                       time.Time
 }
 
-// Check refuses flags that contradict each other or show nothing.
+// Check rejects flags that contradict each other or show nothing.
 func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 	f.news = f.Follow && given("lines") && f.Lines == 0
 	for _, of := range []struct {
@@ -58,10 +58,10 @@ func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 	return nil
 }
 
-// moment takes --since as docker has it: how long ago, or when; without a zone that is the
-// time here, as other verbs show it.
+// moment parses --since like docker: a duration ago, or a time. A time without a zone is
+// local, as other verbs print times.
 func (f *Flags) moment(now time.Time) error {
-	if flags.Seconds.MatchString(f.SinceText) && f.SinceText[0] != '-' { // docker takes it for a moment
+	if flags.Seconds.MatchString(f.SinceText) && f.SinceText[0] != '-' { // docker reads a number as a Unix time
 		e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" may be seconds, or a moment")
 		e.Hint = fmt.Sprintf("write %ss for so many seconds ago; or when, like 2026-01-02T15:04:05Z", f.SinceText)
 		return e
@@ -82,7 +82,7 @@ func (f *Flags) moment(now time.Time) error {
 	return e
 }
 
-// Print prints what the flags choose of the output of the job of the arguments.
+// Print prints the part of a job's output that the flags select.
 func Print(a *connect.Command, f *Flags) error {
 	job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
 	if err != nil {
@@ -129,12 +129,12 @@ func Print(a *connect.Command, f *Flags) error {
 	return err
 }
 
-// lostPatience is how long the end of a job may come behind that of its output. One that
-// takes longer lives, and has closed its output itself.
+// lostPatience bounds the wait for the end of a job after that of its output. A job that
+// lives longer has closed its output itself.
 const lostPatience = time.Second
 
-// followedEnd is how following a job ends, whose output has ended or broken off: of one
-// that is lost nobody knows what else it has printed, and it ends so.
+// followedEnd returns the error of a follow whose output ended with err. For a lost job,
+// whose later output is unknown, it returns that of an exit as lost.
 func followedEnd(a *connect.Command, id messages.JobID, err error) error {
 	end, problem := a.Await(a.Ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
 	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].Outcome != messages.Lost {
@@ -143,7 +143,7 @@ func followedEnd(a *connect.Command, id messages.JobID, err error) error {
 	return connect.ExitAs(a, end.Jobs[0])
 }
 
-// showBoth shows two streams in the order in which they came.
+// showBoth prints two streams in the order in which they were written.
 func showBoth(stdout, stderr *Printer) error {
 	what := client.RangeBoth{Since: stdout.flags.since, Follow: stdout.flags.Follow}
 	var problem error
@@ -176,7 +176,8 @@ func showBoth(stdout, stderr *Printer) error {
 	return nil
 }
 
-// leftEarly is the error of an output that broke off, if it is none of its own.
+// leftEarly describes a connection that broke in the middle of the output. It returns coded
+// errors and failed writes unchanged.
 func leftEarly(err error) error {
 	var coded *messages.Error
 	var ours *out.OutputError
@@ -188,7 +189,7 @@ func leftEarly(err error) error {
 	return left
 }
 
-// streams are those that are shown.
+// streams returns the streams to print.
 func (f *Flags) streams(job messages.Job) ([]messages.Stream, error) {
 	var all []messages.Stream
 	for _, out := range job.Output {
@@ -214,7 +215,7 @@ func streamNames(streams []messages.Stream) string {
 	return strings.Join(names, " and ")
 }
 
-// look is the view that the flags ask for.
+// look returns the view of a stream that the flags select.
 func (f *Flags) look(stream messages.Stream) client.TextView {
 	l := client.TextView{Stream: stream, Line: f.Offset, Limit: f.Limit, Head: f.First, Tail: f.Lines, Bytes: messages.MaxViewBytes, Raw: f.Raw}
 	if l.Line > 0 && l.Limit == 0 {

@@ -19,17 +19,17 @@ import (
 	"troupe/spill/view"
 )
 
-// Printer shows one stream of a job.
+// Printer prints one stream of a job.
 type Printer struct {
 	*connect.Command
 	job     messages.JobID
 	stream  messages.Stream
 	flags   *Flags
 	To      *terminal.Stream
-	Cleaner *view.Cleaner // nil: every byte as it is
+	Cleaner *view.Cleaner // nil: bytes unchanged
 }
 
-// print shows what the flags ask for: the bytes of it come from the log itself.
+// print prints the part of the stream that the flags select, as bytes of the log.
 func (r *Printer) print() error {
 	f := r.flags
 	if f.First > 0 || f.Limit > 0 {
@@ -42,7 +42,7 @@ func (r *Printer) print() error {
 	return r.copy(client.Range{Stream: r.stream, Follow: f.Follow, Offset: from, Since: f.since})
 }
 
-// startOffset is the byte that the flags begin with.
+// startOffset returns the offset of the first byte that the flags select.
 func (r *Printer) startOffset() (int64, error) {
 	f := r.flags
 	if f.Lines == 0 && f.Offset == 0 && !f.news {
@@ -52,23 +52,23 @@ func (r *Printer) startOffset() (int64, error) {
 	if f.news {
 		look.Tail = 1
 	}
-	look.Raw = true // the lines of the log, not those that a terminal would make of it
+	look.Raw = true // lines of the log, not of its text as a terminal shows it
 	page, err := r.Text(r.Ctx, r.job, look)
 	switch {
 	case err != nil:
 		return 0, err
 	case f.news:
 		return page.To, nil
-	case f.Lines > 0 && page.From > 0 && linesOf(page) < max(f.Lines, 2): // a line alone may be the end of one
+	case f.Lines > 0 && page.From > 0 && linesOf(page) < max(f.Lines, 2): // a single line may lack its beginning
 		return r.offsetBefore(page)
 	case f.Offset > 0 && page.To == page.From:
-		return page.Bytes, nil // behind its end: what comes
+		return page.Bytes, nil // after the last line: print what is written later
 	}
 	return page.From, nil
 }
 
-// linesOf is how many lines a page shows. A gap is none, though a line of the text
-// stands for it, which ends the one that it cuts.
+// linesOf counts the lines of a page. Each gap adds two newlines that are not lines: that of
+// its mark, and that which ends the line before it.
 func linesOf(page wire.Page) int64 {
 	n := int64(strings.Count(page.Text, "\n") - 2*len(page.Gaps))
 	if page.Text != "" && !strings.HasSuffix(page.Text, "\n") {
@@ -77,23 +77,23 @@ func linesOf(page wire.Page) int64 {
 	return n
 }
 
-// offsetBefore is the byte that the last lines begin with, where the page of the end may not
-// have all of them. If it cannot be found, because of a gap, that is told.
+// offsetBefore returns the offset of the last Lines lines if end may lack some of them. If
+// gaps hide it, offsetBefore prints a warning and returns the start of end.
 func (r *Printer) offsetBefore(end wire.Page) (int64, error) {
 	first := max(1, end.Counted()-r.flags.Lines+1)
 	page, err := r.Text(r.Ctx, r.job, client.TextView{Stream: r.stream, Line: first, Limit: 1, Raw: true})
 	if err != nil || page.Line == first {
 		return page.From, err
 	}
-	if len(page.Gaps) > 0 && page.Gaps[0].To <= end.From { // what is behind it has no numbers
+	if len(page.Gaps) > 0 && page.Gaps[0].To <= end.From { // lines after a gap have no numbers: count newlines
 		return r.back(page.Gaps[0], end.From, r.flags.Lines-linesOf(end)+1)
 	}
 	r.PrintError(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
 	return end.From, nil
 }
 
-// back is the byte behind the last but so many ends of lines that are before a byte, or
-// the gap if not as many follow it.
+// back searches backwards from byte to for the ends-th newline and returns the offset after
+// it. It returns the start of gap if fewer newlines follow the gap.
 func (r *Printer) back(gap messages.OutputGap, to, ends int64) (int64, error) {
 	for to > gap.To {
 		from := max(gap.To, to-partSize)
@@ -111,10 +111,10 @@ func (r *Printer) back(gap messages.OutputGap, to, ends int64) (int64, error) {
 	return gap.From, nil
 }
 
-// pages shows some lines, however many bytes they have.
+// pages prints lines from a line number on, of any length in bytes.
 func (r *Printer) pages(line, lines int64) error {
 	page, err := r.Text(r.Ctx, r.job, client.TextView{Stream: r.stream, Line: line, Limit: 1, Raw: true})
-	if err != nil || page.Line != line && len(page.Gaps) == 0 { // it is not there
+	if err != nil || page.Line != line && len(page.Gaps) == 0 { // there is no such line
 		return err
 	}
 	to, err := r.offsetAfter(page.From, lines)
@@ -124,8 +124,8 @@ func (r *Printer) pages(line, lines int64) error {
 	return r.copy(client.Range{Stream: r.stream, Offset: page.From, Limit: to - page.From})
 }
 
-// offsetAfter is the byte behind some lines that begin at another, or the end of what is
-// there.
+// offsetAfter returns the offset after the lines that begin at byte at, or the end of the
+// log if there are fewer.
 func (r *Printer) offsetAfter(at, lines int64) (int64, error) {
 	for {
 		p, err := r.part(at, partSize)
@@ -143,7 +143,7 @@ func (r *Printer) offsetAfter(at, lines int64) (int64, error) {
 	}
 }
 
-// lineBytes is how many bytes some lines have, and how many lines are more than these.
+// lineBytes returns the size of the first lines of b, and how many lines b lacks.
 func lineBytes(b []byte, lines int64) (in, left int64) {
 	for lines > 0 {
 		i := bytes.IndexByte(b[in:], '\n')
@@ -155,17 +155,17 @@ func lineBytes(b []byte, lines int64) (in, left int64) {
 	return in, lines
 }
 
-// logChunk is some of an output, in memory.
+// logChunk is a part of an output in memory.
 type logChunk struct {
 	bytes []byte // without the gaps
 	gaps  []messages.OutputGap
-	next  int64 // the byte to go on from
+	next  int64 // offset of the next chunk
 }
 
-// partSize bounds a part: some tens of them read an output as fast as one reply would.
+// partSize bounds a chunk, in bytes. Tens of chunks read an output as fast as one reply.
 const partSize = 1 << 20
 
-// part reads what is there from a byte on, at most so much of it.
+// part reads at most limit bytes from offset at.
 func (r *Printer) part(at, limit int64) (p logChunk, err error) {
 	out, err := r.Output(r.Ctx, r.job, client.Range{Stream: r.stream, Offset: at, Limit: limit})
 	if err != nil {
@@ -182,8 +182,7 @@ func (r *Printer) part(at, limit int64) (p logChunk, err error) {
 	return p, err
 }
 
-// offset is where a byte of the output is that would be at an offset if the part had no
-// gaps.
+// offset converts an offset that counts no gaps into one of the output.
 func (p logChunk) offset(at int64) int64 {
 	for _, g := range p.gaps {
 		if g.From < at {
@@ -193,7 +192,7 @@ func (p logChunk) offset(at int64) int64 {
 	return at
 }
 
-// copy shows a range of the stream.
+// copy prints a range of the stream.
 func (r *Printer) copy(what client.Range) error {
 	ctx, cancel := context.WithCancel(r.Ctx)
 	defer cancel()
@@ -205,7 +204,7 @@ func (r *Printer) copy(what client.Range) error {
 	return r.CopyAll(out)
 }
 
-// CopyAll shows an output to its end.
+// CopyAll prints an output to its end.
 func (r *Printer) CopyAll(from *client.Output) error {
 	buf := make([]byte, out.CopyBuffer)
 	for {
@@ -226,7 +225,7 @@ func (r *Printer) write(b []byte, last bool) error {
 	return WriteClean(r.To, r.Cleaner, b, last)
 }
 
-// WriteClean shows some of an output, by way of a cleaner if it is not nil.
+// WriteClean prints a part of an output, through cleaner if it is not nil.
 func WriteClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error {
 	if cleaner != nil {
 		b = cleaner.Append(nil, b)
@@ -247,7 +246,7 @@ func (r *Printer) tellGaps(out *client.Output) error {
 	return err
 }
 
-// printGap says how much of an output was not kept.
+// printGap reports the bytes of an output that were not kept.
 func (r *Printer) printGap(gaps []messages.OutputGap) {
 	lost := int64(0)
 	for _, g := range gaps {
