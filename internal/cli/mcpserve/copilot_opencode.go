@@ -14,7 +14,7 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// copilot is the dialect of Copilot CLI: bash, and what reads, writes, stops and lists.
+// copilot builds the dialect of Copilot CLI: bash, and tools to read, write, stop and list.
 func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
 	c := s.at.Copilot
 	settings := copilot.Settings{
@@ -37,10 +37,10 @@ func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
 	}, nil
 }
 
-// maxAncestors bounds the way up: beyond it something turns in a circle.
+// maxAncestors bounds the search for ancestors; a longer chain would be a cycle.
 const maxAncestors = 64
 
-// ancestors are the processes that have started this one, as far as they can be seen.
+// ancestors returns the pids of the parent, its parent and so on, as far as /proc shows them.
 func ancestors() []int {
 	all := []int{os.Getppid()}
 	for len(all) < maxAncestors {
@@ -62,7 +62,7 @@ func ancestors() []int {
 	return all
 }
 
-// opencode is the dialect of opencode: bash and view.
+// opencode builds the dialect of opencode: bash and view.
 func (s *dialectFactory) opencode() (*mcp.Dialect, error) {
 	c := s.at.OpenCode
 	settings := opencode.Settings{

@@ -19,13 +19,13 @@ import (
 	"troupe/messages"
 )
 
-// CoreDialect is troupe's own: its tools are those of the gateway.
+// CoreDialect is troupe's own dialect, with the tools of the gateway.
 const CoreDialect = "core"
 
-// DialectNames are those of --dialect.
+// DialectNames lists the values of --dialect.
 var DialectNames = []string{CoreDialect, "omp", "opencode", "copilot"}
 
-// checkDialect refuses what is no dialect.
+// checkDialect rejects an unknown dialect.
 func checkDialect(name string) error {
 	if slices.Contains(DialectNames, name) {
 		return nil
@@ -33,30 +33,30 @@ func checkDialect(name string) error {
 	return messages.Invalid("dialect", "there is no dialect "+name+"; use one of "+strings.Join(DialectNames, ", "))
 }
 
-// dialectFactory makes the sessions of a dialect.
+// dialectFactory creates the sessions of a dialect.
 type dialectFactory struct {
 	at   *config.Settings
-	dir  string   // in which troupe mcp was started
-	home string   // what ~ means
-	env  []string // of troupe mcp
+	dir  string   // working directory of troupe mcp
+	home string   // $HOME, for ~; "" if unset
+	env  []string // environment of troupe mcp
 	beside,
 	pass []string
 	quota  messages.Quota
-	prefix string // of each command text, where no daemon puts one there; "": none
+	prefix string // begins each command text without a daemon, which adds it itself; "": none
 	log    *slog.Logger
 }
 
-// sessionsPrefix begins the names of the directories of sessions, in the directory that
-// each user has for what is temporary.
+// sessionsPrefix begins the name of each session's directory in sessionsDir.
 const sessionsPrefix = "mcp-"
 
-// sessionsDir is where the files of sessions are.
+// sessionsDir returns the user's temporary directory for files of sessions.
 func sessionsDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", unix.Geteuid()), "sessions")
 }
 
-// newDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
-// nothing, so that settings that cannot be are told before anything is there.
+// newDialect checks the settings and returns the dialect of the clients; nil for the core's.
+// It starts no process, so invalid settings are reported first. It also removes files of
+// ended sessions.
 func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
 	check := &settingsChecker{file: at.File(), text: at.Text(), env: m.Env}
 	check.mcp(at.MCP)
@@ -93,7 +93,7 @@ func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slo
 	return s.omp()
 }
 
-// files are those of the session of one client; nil: there is no place for them, and its
+// files returns the directory of a session's files. If it cannot be created, it returns nil:
 // long outputs are cut.
 func (s *dialectFactory) files(name string) *artifact.Dir {
 	dir, err := artifact.NewDir(sessionsDir(), sessionsPrefix+name)
@@ -103,7 +103,7 @@ func (s *dialectFactory) files(name string) *artifact.Dir {
 	return dir
 }
 
-// closers ends several things in their order.
+// closers is a session with functions that Close calls in order.
 type closers struct {
 	mcp.Session
 	ends []func(context.Context) error

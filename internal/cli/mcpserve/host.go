@@ -15,22 +15,23 @@ import (
 	"troupe/messages"
 )
 
-// Host is the node of the MCP gateway: the daemon, which is started when there is
-// none, also again; or a node of this process behind a socket of its own. A request
-// that broke is asked again where that does nothing twice.
+// Host implements mcp.Host with the daemon, which it starts and restarts if it is missing, or
+// with a node of this process on a private socket. It repeats a broken request if a repeat
+// has no second effect.
 type Host struct {
 	Find func() (*client.Client, error)
-	Kept func() bool // whether jobs may live although there is no daemon
+	Kept func() bool // reports whether jobs can live without the daemon
 
 	mu     sync.Mutex
 	client *client.Client
 }
 
-// maxTries bounds how often one request is asked: a daemon that dies more often over it
-// dies of it.
+// maxTries bounds the tries of one request: a daemon that dies at each try may die of the
+// request.
 const maxTries = 5
 
-// dial is the client of the daemon. If the last request broke, it is looked for anew.
+// dial returns the client of the daemon. With anew it finds the daemon again, after a broken
+// request.
 func (h *Host) dial(anew bool) (*client.Client, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,8 +46,8 @@ func (h *Host) dial(anew bool) (*client.Client, error) {
 	return c, nil
 }
 
-// askDaemon asks the daemon. again says of an error that came of the connection whether
-// the request may be asked again.
+// askDaemon sends a request to the daemon. After an error of the connection, again reports
+// whether the request may be repeated.
 func askDaemon[T any](ctx context.Context, h *Host, again func(error) bool, ask func(*client.Client) (T, error)) (T, error) {
 	for try := 1; ; try++ {
 		c, err := h.dial(try > 1)
@@ -63,18 +64,18 @@ func askDaemon[T any](ctx context.Context, h *Host, again func(error) bool, ask 
 	}
 }
 
-// broke reports whether an error is of the connection, or of a daemon that ends.
+// broke reports whether an error is of the connection, or of a daemon that shuts down.
 func broke(err error) bool {
 	var coded *messages.Error
 	return !errors.As(err, &coded) || coded.Code == messages.ShuttingDown
 }
 
-// retrySafe is for requests that do the same twice as once; unsent for the others, of
-// which it must be known that nobody has taken them.
+// retrySafe allows a repeat of idempotent requests. unsent allows one of other requests only
+// if no daemon has received them.
 func retrySafe(error) bool  { return true }
 func unsent(err error) bool { return errors.Is(err, client.ErrNoDaemon) }
 
-// noReply is the reply of requests that have none.
+// noReply is the result of requests without a reply.
 type noReply struct{}
 
 func nothing(err error) (noReply, error) { return noReply{}, err }
@@ -84,8 +85,8 @@ func (h *Host) For(ctx context.Context, whom string) context.Context {
 	return client.WithCaller(ctx, whom)
 }
 
-// Run implements mcp.Host. The run has a key, so that it is joined when it is asked for
-// again: a job does not end because the daemon did.
+// Run implements mcp.Host. It gives the request an idempotency key: the job can outlive the
+// daemon, and a repeat then joins it.
 func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, mcp.Text, error) {
 	if r.Key == "" {
 		r.Key = ulid.Make().String()
@@ -183,7 +184,7 @@ func (h *Host) Screen(ctx context.Context, id messages.JobID) (messages.ScreenTe
 	})
 }
 
-// Resize implements dialects.Host.
+// Resize implements dialect.Host.
 func (h *Host) Resize(ctx context.Context, r messages.ResizeTerminal) error {
 	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) { return nothing(c.Resize(ctx, r)) })
 	return err
@@ -209,8 +210,8 @@ func (h *Host) View(ctx context.Context, r messages.ReadOutput) (messages.Output
 	})
 }
 
-// Both implements mcp.Host. A daemon that does not know what it is asked is an older one,
-// which goes on when another troupe was installed.
+// Both implements mcp.Host. A daemon that rejects the parameters is older than this troupe:
+// it keeps running after an upgrade.
 func (h *Host) Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
 	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
 		p, err := c.Text(ctx, id, client.TextView{Both: true, Behind: behind, Bytes: int64(most)})

@@ -19,10 +19,10 @@ func (h *Host) Lease(ctx context.Context, path messages.ScopePath, quota message
 }
 
 func lease(ctx context.Context, c *client.Client, path messages.ScopePath, quota messages.ScopeQuota) (*client.Lease, error) {
-	return c.Lease(context.WithoutCancel(ctx), messages.OpenScope{Path: path, Quota: quota}) // it outlives the request that opens it
+	return c.Lease(context.WithoutCancel(ctx), messages.OpenScope{Path: path, Quota: quota}) // the lease outlives the request that opens it
 }
 
-// leasedScope is a scope that we hold.
+// leasedScope is a scope with a lease of this process.
 type leasedScope struct {
 	host   *Host
 	path   messages.ScopePath
@@ -52,7 +52,7 @@ func (s *leasedScope) Again(ctx context.Context) (mcp.Lease, error) {
 	return s.host.holding(l, s.path, s.quota), nil
 }
 
-// again takes the lease from the daemon that is there now.
+// again takes the lease from the daemon that runs now.
 func (s *leasedScope) again(ctx context.Context) (*client.Lease, error) {
 	c, err := s.host.dial(false)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *leasedScope) again(ctx context.Context) (*client.Lease, error) {
 	return lease(ctx, c, s.path, s.quota)
 }
 
-// End implements mcp.Lease. Where the daemon has gone, another one ends the scope, if
-// there are jobs in it: they live in the keeper then.
+// End implements mcp.Lease. If the daemon is gone but a keeper may hold jobs, End starts
+// another daemon to close the scope.
 func (s *leasedScope) End(ctx context.Context) error {
 	r := clientLeft(s.path)
 	select {

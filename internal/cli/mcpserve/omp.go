@@ -18,7 +18,7 @@ import (
 	"troupe/messages"
 )
 
-// omp is the dialect of oh-my-pi: the tools bash and job.
+// omp builds the dialect of oh-my-pi: the tools bash and job.
 func (s *dialectFactory) omp() (*mcp.Dialect, error) {
 	settings, err := ompDialect(&s.at.OMP, s)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *dialectFactory) omp() (*mcp.Dialect, error) {
 	}, nil
 }
 
-// keep gives a session a directory for what its URLs name. Without one its outputs are cut
-// all the same.
+// keep gives a session a directory for the files that its URLs name. Outputs are cut also
+// without one.
 func (s *dialectFactory) keep(o *omp.Options) *artifact.Dir {
 	dir := s.files(o.SessionID)
 	if dir == nil {
@@ -72,7 +72,7 @@ func (s *dialectFactory) keep(o *omp.Options) *artifact.Dir {
 	return dir
 }
 
-// ompDialect are the settings of a session.
+// ompDialect converts the configuration into the settings of a session.
 func ompDialect(c *config.OMPSettings, s *dialectFactory) (omp.Settings, error) {
 	o := omp.DefaultSettings()
 	o.AsyncEnabled, o.AutoBackground = c.Async == nil || *c.Async, c.AutoBackground
@@ -104,7 +104,7 @@ func ompDialect(c *config.OMPSettings, s *dialectFactory) (omp.Settings, error) 
 	return o, nil
 }
 
-// ompRouters are those of the URLs that have roots in the configuration.
+// ompRouters returns the routers of the URL schemes that the configuration gives roots.
 func ompRouters(c *config.OMPSettings) []urls.Router {
 	var routers []urls.Router
 	if len(c.Skills) > 0 {
@@ -121,14 +121,14 @@ func ompRouters(c *config.OMPSettings) []urls.Router {
 	return routers
 }
 
-// skillFile is that of a skill, in a directory that has its name.
+// skillFile is the file of a skill, in the directory named for it.
 const skillFile = "SKILL.md"
 
-// skillsIn are the skills in some directories, as they are when the server begins.
+// skillsIn lists the skills in the root directories. It runs once, at the start.
 func skillsIn(roots []string) []urls.SkillFile {
 	var known []urls.SkillFile
 	for _, root := range roots {
-		entries, _ := os.ReadDir(root) // what is not there has none
+		entries, _ := os.ReadDir(root) // a missing directory has no skills
 		for _, e := range entries {
 			dir := filepath.Join(root, e.Name())
 			if info, err := os.Stat(filepath.Join(dir, skillFile)); err == nil && info.Mode().IsRegular() {

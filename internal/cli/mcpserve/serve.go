@@ -27,23 +27,23 @@ import (
 	"troupe/messages"
 )
 
-// Flags are the flags of mcp as they were typed.
+// Flags holds the flags of mcp.
 type Flags struct {
 	Dialect, HTTP  string
 	Tools          []string
 	Keep, NoDaemon bool
 }
 
-// By how much the heap of a server on stdio may outgrow what is alive, and the memory
-// above which it may not. Of each short call the SDK leaves 200 KiB and more behind: by
-// the runtime's own 100 a collection comes every 15 calls and takes a third of their
-// time. It costs 12 MiB; without the limit a few pages of 1 MiB would cost 40.
+// GOGC in percent and the memory limit in bytes of a server on stdio. Each short call leaves
+// at least 200 KiB of garbage in the SDK. With GOGC 100 the heap is collected every 15 calls,
+// which takes a third of their time. GOGC 400 costs 12 MiB; without the limit, a few pages
+// of 1 MiB would cost 40 MiB.
 const (
 	mcpGCPercent   = 400
 	mcpMemoryLimit = 48 << 20
 )
 
-// Serve serves until its client leaves, or a signal ends it.
+// Serve serves until its client leaves or a signal arrives.
 func Serve(m *cli.Main, f *Flags) error {
 	if err := f.check(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func Serve(m *cli.Main, f *Flags) error {
 	if err != nil {
 		return err
 	}
-	if f.HTTP == "" { // before a node of its own is opened, which keeps to what is set
+	if f.HTTP == "" { // before a node of this process opens: it keeps these values
 		debug.SetGCPercent(mcpGCPercent)
 		debug.SetMemoryLimit(mcpMemoryLimit)
 	}
@@ -92,7 +92,7 @@ func Serve(m *cli.Main, f *Flags) error {
 	}
 	err = server.Serve(ctx, m.In, m.Out)
 	if ctx.Err() != nil {
-		return nil // a signal asked for it
+		return nil // ended by a signal
 	}
 	return err
 }
@@ -112,8 +112,8 @@ func (f *Flags) check() error {
 	return nil
 }
 
-// mcpScope is the scope below which each client has its own: that of the job in which
-// we run, or mcp.
+// mcpScope returns the parent of the clients' scopes: the scope of the job that runs us, or
+// mcp.
 func mcpScope(m *cli.Main) messages.ScopePath {
 	if outer, ok := m.Getenv(shelltext.ScopeVar); ok && messages.ScopePath(outer).Check() == nil {
 		return messages.ScopePath(outer)
@@ -121,7 +121,7 @@ func mcpScope(m *cli.Main) messages.ScopePath {
 	return "mcp"
 }
 
-// openHost is where jobs run, and what ends it.
+// openHost returns the host of the jobs and a function that ends it.
 func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), error) {
 	if !f.NoDaemon {
 		s := terminal.NewPrinter(m)
@@ -164,7 +164,7 @@ func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), err
 const (
 	mcpTokenName = "mcp-token"
 	mcpPath      = "/mcp"
-	mcpDoors     = 4 * web.DefaultMaxSessions // connections: of each session a stream and a few calls
+	mcpDoors     = 4 * web.DefaultMaxSessions // connections: for each session a stream and a few calls
 )
 
 // serveMCPOverHTTP serves many clients until ctx ends.

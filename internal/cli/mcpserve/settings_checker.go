@@ -15,23 +15,24 @@ import (
 	"troupe/messages"
 )
 
-// settingsChecker finds what is wrong with the settings of a dialect before anything is started
-// for it: the first fault stays. The decoder has seen already that each is of its type.
+// settingsChecker checks the values of a dialect's settings before the server starts, and
+// keeps the first error. The decoder has checked their types.
 type settingsChecker struct {
-	file string   // where they stand
-	text string   // of it
-	env  []string // of troupe mcp
+	file string   // path of the configuration file
+	text string   // contents of file
+	env  []string // environment of troupe mcp
 	err  error
 }
 
-// wrong says of a setting what is wrong with it, and what to do.
+// wrong records the error of a setting, if it is the first.
 func (c *settingsChecker) wrong(setting, why string, args ...any) {
 	if c.err == nil {
 		c.err = config.SettingError(c.file, c.text, setting, setting+" "+fmt.Sprintf(why, args...))
 	}
 }
 
-// path is that of a file or directory: where a server is started says nothing of it.
+// path reports whether a path is set and absolute. A relative one would depend on where the
+// server was started.
 func (c *settingsChecker) path(setting, path string) bool {
 	switch {
 	case path == "":
@@ -43,7 +44,7 @@ func (c *settingsChecker) path(setting, path string) bool {
 	return true
 }
 
-// directory is one that is there, or that can be there later.
+// directory checks a path that must be absent or a directory.
 func (c *settingsChecker) directory(setting, path string) {
 	if !c.path(setting, path) {
 		return
@@ -62,7 +63,7 @@ func (c *settingsChecker) directories(setting string, paths []string) {
 	}
 }
 
-// shell is one that can be executed.
+// shell checks that a shell is executable.
 func (c *settingsChecker) shell(setting, path string) {
 	_, bad := shelltext.Select(shelltext.Setting{Path: path, Where: setting}, c.env, func(path string) bool {
 		info, err := (disk.Files{}).Stat(path)
@@ -79,7 +80,7 @@ func (c *settingsChecker) atMost(setting string, given, most config.Duration) {
 	}
 }
 
-// mcp checks those of troupe mcp itself that its dialects use.
+// mcp checks the settings of the table mcp that dialects use.
 func (c *settingsChecker) mcp(s config.MCPSettings) {
 	for _, name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "= \t\n\x00") {
@@ -88,7 +89,7 @@ func (c *settingsChecker) mcp(s config.MCPSettings) {
 	}
 }
 
-// The bounds of omp.max_timeout, as of the parameter timeout.
+// The bounds of omp.max_timeout, equal to those of the parameter timeout.
 const (
 	ompLeastTimeout = time.Second
 	ompMostTimeout  = time.Hour
@@ -116,8 +117,8 @@ func (c *settingsChecker) omp(s *config.OMPSettings) {
 	c.directories("omp.rule_files", s.RulesOf)
 }
 
-// rule checks one that is typed: the host's own may be void, and are then skipped
-// but nobody means that who writes one.
+// rule checks a configured rule. Invalid rules of the host are skipped, but a
+// configured one is a mistake.
 func (c *settingsChecker) rule(setting string, nth int, r config.Rule) {
 	why := ""
 	switch {
@@ -154,7 +155,7 @@ func (c *settingsChecker) copilot(s *config.CopilotSettings) {
 	}
 }
 
-// spans are times as a person writes them: 30s, 1m, 5m.
+// spans formats durations briefly: 30s, 1m, 5m.
 func spans(all []time.Duration) string {
 	var texts []string
 	for _, d := range all {
