@@ -14,24 +14,23 @@ import (
 	"troupe/internal/cli/connect"
 )
 
-// daemonFound is what doctor says of the daemon: where it would be, and whether
-// it is there.
+// daemonFound is doctor's report of the daemon: its paths, and whether it runs.
 type daemonFound struct {
 	Socket  string `json:"socket"`
 	State   string `json:"state"`
-	Config  string `json:"config"` // "": no file is read, or what it says cannot be used (Why)
+	Config  string `json:"config"` // "": no file, or an unusable one (Why)
 	Running bool   `json:"running"`
 	Version string `json:"version,omitempty"`
 	PID     int    `json:"pid,omitempty"`
-	Keeper  string `json:"keeper"` // what holds its jobs
+	Keeper  string `json:"keeper"` // text about the process that holds the jobs
 	Holder  string `json:"keeper_version,omitempty"`
 	Why     string `json:"why,omitempty"`
 }
 
-// asked is how long doctor waits for a daemon that does not answer.
+// asked bounds the wait for a daemon that does not answer.
 const asked = 5 * time.Second
 
-// keeperText says who holds the jobs of a daemon.
+// keeperText describes the keeper of a daemon.
 func keeperText(state string) string {
 	if runtime.GOOS != "linux" {
 		return "none: jobs end with the daemon"
@@ -39,8 +38,8 @@ func keeperText(state string) string {
 	return "holds the jobs, at " + filepath.Join(state, config.KeeperName) + "; the daemon starts it"
 }
 
-// examineDaemon looks for it. A daemon that cannot be trusted or does not answer is a
-// problem; none is not, unless there can be none.
+// examineDaemon looks for the daemon. One that is not trusted or does not answer is a
+// problem. A missing one is a problem only if it could not start.
 func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	d := &daemonFound{}
 	s, err := config.Read(m)
@@ -75,7 +74,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 		defer at.Close()
 		about, verr := at.Version(ctx)
 		d.Running, d.Version, d.PID, err = verr == nil, about.Version, about.PID, verr
-		if about.State != "" { // an older one does not tell
+		if about.State != "" { // older daemons do not report it
 			d.State, d.Keeper = about.State, keeperText(about.State)
 			c.state(d.State, true)
 		}

@@ -13,16 +13,16 @@ import (
 	"troupe/spill"
 )
 
-// directory is a place that troupe uses.
+// directory is the report of a directory that troupe uses.
 type directory struct {
 	Use   string `json:"use"`
 	Path  string `json:"path"`
-	State string `json:"state"` // ok, absent (made when needed), wrong
+	State string `json:"state"` // ok, absent (created when needed) or wrong
 	Mode  string `json:"mode,omitempty"`
 	Owner int    `json:"owner"`
 	Free  int64  `json:"free_bytes"`
-	Files int64  `json:"free_files"`    // how many more can be made; -1: there is no bound
-	Why   string `json:"why,omitempty"` // it is wrong
+	Files int64  `json:"free_files"`    // free inodes; -1: no limit
+	Why   string `json:"why,omitempty"` // cause of State wrong
 }
 
 func (d directory) text() string {
@@ -39,8 +39,7 @@ func (d directory) text() string {
 	return fmt.Sprintf("%s (%s, uid %d, %s free)", d.Path, d.Mode, d.Owner, free)
 }
 
-// directories makes the place for large outputs, as a command would, and looks
-// at it.
+// directories creates the directory for large outputs, as a command would, and inspects it.
 func (c *doctorReport) directories(store *spill.Disk) []directory {
 	_, err := store.Dir()
 	root := store.Root()
@@ -58,7 +57,7 @@ func (c *doctorReport) directories(store *spill.Disk) []directory {
 	}
 }
 
-// inspect checks that a directory is ours alone.
+// inspect checks that a directory is private to this user.
 func inspect(use, path string) directory {
 	d := directory{Use: use, Path: path, State: "absent"}
 	info, err := os.Lstat(path)

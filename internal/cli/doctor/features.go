@@ -11,7 +11,7 @@ import (
 	"troupe/spill"
 )
 
-// features are what the engine found.
+// features lists what the engine found, with the fallback for each missing feature.
 func features(f engine.Features) []feature {
 	list := []feature{
 		{"cgroup v2, writable", f.Cgroup != "", cgroupDetail(f), "processes are found by descent"},
@@ -43,7 +43,7 @@ func features(f engine.Features) []feature {
 	return list
 }
 
-// devpts is where terminals are made, and within which bounds of its own.
+// devpts describes the devpts mount at /dev/pts with its options; "" if there is none.
 func devpts() string {
 	mounts, _ := os.ReadFile("/proc/self/mounts")
 	for line := range strings.Lines(string(mounts)) {
@@ -54,7 +54,7 @@ func devpts() string {
 	return ""
 }
 
-// memory tries whether a small output can stay in memory.
+// memory tests whether a small output can stay in memory.
 func memory(store *spill.Disk) feature {
 	f := feature{Name: "output in memory (memfd)", Instead: "each output is a file from its first byte"}
 	w, err := store.Create("doctor", spill.Merged, spill.Plan{Group: "doctor"})
@@ -73,7 +73,7 @@ func memory(store *spill.Disk) feature {
 	return f
 }
 
-// cgroupDetail is where cgroups of commands are made, or why there are none.
+// cgroupDetail returns the parent of the commands' cgroups, or why there is none.
 func cgroupDetail(f engine.Features) string {
 	if f.Cgroup == "" {
 		return f.NoCgroup

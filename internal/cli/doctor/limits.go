@@ -12,14 +12,14 @@ import (
 	"troupe/backends/engine"
 )
 
-// limit is a bound of the system that commands can reach.
+// limit is a limit of the system that commands can reach.
 type limit struct {
 	Name    string `json:"name"`
-	Value   string `json:"value"` // as the system says it; "unknown" where it does not
+	Value   string `json:"value"` // as the system reports it, else "unknown"
 	Meaning string `json:"meaning"`
 }
 
-// unlimited is how a bound is shown that is none.
+// unlimited is the printed value of an absent limit.
 const unlimited = "unlimited"
 
 func limits() []limit {
@@ -50,7 +50,7 @@ func bound(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// proc reads a setting of the kernel.
+// proc reads a kernel setting.
 func proc(name string) string {
 	b, err := os.ReadFile(filepath.Join("/proc/sys", name))
 	if err != nil {
@@ -59,8 +59,8 @@ func proc(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// cgroupPids looks for pids.max from the cgroup of this process upwards, in the
-// hierarchies that are mounted where they usually are.
+// cgroupPids returns pids.max of this process's cgroup or its nearest ancestor with one. It
+// searches hierarchies at their usual mount points.
 func cgroupPids() string {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

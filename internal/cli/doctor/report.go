@@ -17,11 +17,11 @@ import (
 	"troupe/spill"
 )
 
-// doctorReport is what doctor found: what this machine and user allow, and what
-// troupe does where they do not. It is the object of doctor --json.
+// doctorReport is the object of doctor --json: what this machine and user allow, and the
+// fallbacks of troupe.
 type doctorReport struct {
 	V           int          `json:"v"`
-	OK          bool         `json:"ok"` // commands can be run, their output kept, and a daemon begin
+	OK          bool         `json:"ok"` // commands can run, their output can be kept, and a daemon can start
 	Version     cli.Build    `json:"version"`
 	Kernel      string       `json:"kernel"`
 	UID         int          `json:"uid"`
@@ -34,16 +34,15 @@ type doctorReport struct {
 	Problems    []string     `json:"problems"`
 }
 
-// feature is something of the kernel that troupe uses where it is there.
+// feature is a kernel feature that troupe uses if it exists.
 type feature struct {
 	Name    string `json:"name"`
 	Found   bool   `json:"found"`
 	Detail  string `json:"detail,omitempty"`
-	Instead string `json:"instead,omitempty"` // what is done where it is not there
+	Instead string `json:"instead,omitempty"` // fallback; "" if found
 }
 
-// Examine tries everything in an engine and a store that are made for it, and
-// leaves nothing behind.
+// Examine tests the machine with a temporary engine and store, and removes both.
 func Examine(m *cli.Main) *doctorReport {
 	c := &doctorReport{V: messages.JSONVersion, Version: m.Describe(), Kernel: kernel(), UID: unix.Geteuid(), Problems: []string{}}
 	c.Daemon = examineDaemon(m, c)
@@ -83,7 +82,7 @@ func (c *doctorReport) problem(format string, args ...any) {
 	c.Problems = append(c.Problems, out.Clean(fmt.Sprintf(format, args...)))
 }
 
-// kernel is the system and its release.
+// kernel returns the name of the system and its release.
 func kernel() string {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {
@@ -92,7 +91,7 @@ func kernel() string {
 	return unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
 }
 
-// Print is the checkup for people.
+// Print prints the report as text.
 func (c *doctorReport) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "troupe %s on %s, uid %d\n", c.Version.Version, out.Clean(c.Kernel), c.UID)
@@ -127,7 +126,8 @@ func (c *doctorReport) Print(w io.Writer) error {
 	return t.Flush()
 }
 
-// held says what holds a tree together, and so what an end of it reaches.
+// held describes, for each isolation, what holds a process tree together and what a stop
+// reaches.
 var held = map[string]string{
 	string(messages.InCgroup):  "a cgroup of their own; ending it reaches all of them at once",
 	string(messages.Subreaper): "descent from troupe; all of them are stopped, found and ended in rounds",

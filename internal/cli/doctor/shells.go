@@ -23,27 +23,27 @@ import (
 	"troupe/spill"
 )
 
-// shellFound is a shell that commands may name.
+// shellFound is the report of a shell that commands may name.
 type shellFound struct {
 	Name     string         `json:"name"`
 	Path     string         `json:"path"`              // "": not installed
-	Version  string         `json:"version,omitempty"` // as it says itself, if it does
-	Is       string         `json:"is,omitempty"`      // the program that its name leads to, if that is another one
+	Version  string         `json:"version,omitempty"` // as the shell prints it; "" if it does not
+	Is       string         `json:"is,omitempty"`      // target of Path's symbolic links, if named differently
 	Snapshot *snapshotFound `json:"snapshot,omitempty"`
 }
 
-// snapshotFound is how the snapshot stands that live shells of this kind take up.
+// snapshotFound is the state of the shell snapshot that live shells of one kind source.
 type snapshotFound struct {
-	State string `json:"state"` // made; failed; none: there is no such file; off, by the configuration
-	File  string `json:"file"`  // of the user
+	State string `json:"state"` // made; failed; none: File does not exist; off: by the configuration
+	File  string `json:"file"`  // start file of the user
 	Why   string `json:"why,omitempty"`
 }
 
-// shellNames are those that are known by name, the default first.
+// shellNames lists the shells known by name, the default first.
 var shellNames = []string{"bash", "zsh", "sh", "dash", "fish", "pwsh"}
 
-// shells are those that are there. Their programs are asked for their version: while no
-// engine of ours reaps processes.
+// shells finds the shells and runs them for their versions. No engine of this process may
+// reap processes meanwhile.
 func shells(snapshots map[string]*snapshotFound) []shellFound {
 	var out []shellFound
 	for _, name := range shellNames {
@@ -59,7 +59,7 @@ func shells(snapshots map[string]*snapshotFound) []shellFound {
 	return out
 }
 
-// placeOf is where a shell is, "" if nowhere: doctor looks where run does.
+// placeOf returns the path of a shell, found as run finds it; "" if it is absent.
 func placeOf(name string) string {
 	if path := shelltext.Find(name, []string{"PATH=" + os.Getenv("PATH")}, config.Executable); filepath.IsAbs(path) {
 		return path
@@ -67,12 +67,12 @@ func placeOf(name string) string {
 	return ""
 }
 
-// versionPatience bounds the wait for a program that does not say its version.
+// versionPatience bounds the wait for a shell that does not print its version.
 const versionPatience = 5 * time.Second
 
-// versionOf asks a shell that knows its version.
+// versionOf asks a shell for its version; "" if it prints none.
 func versionOf(name, path string) string {
-	if name == "dash" || name == "sh" { // which has none, or is another one
+	if name == "dash" || name == "sh" { // dash prints none; sh is another shell
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
@@ -86,17 +86,17 @@ func versionOf(name, path string) string {
 	return string(regexp.MustCompile(`[0-9]+\.[0-9][^\s,]*`).Find(said))
 }
 
-// examineSnapshots tries them, as the configuration has them.
+// examineSnapshots tests the snapshots as the configuration sets them.
 func examineSnapshots(m *cli.Main, engine backends.Engine, store *spill.Disk) map[string]*snapshotFound {
 	s, err := config.Read(m)
-	if err != nil { // it is a problem that is told
+	if err != nil { // examineDaemon reports it
 		return nil
 	}
 	return trySnapshots(engine, store, s.Snapshot)
 }
 
-// trySnapshots makes a snapshot for each shell whose user has set up something, as its
-// live shells would take it up, and removes it.
+// trySnapshots makes and removes a snapshot for each shell with a start file of the user, as
+// live shells would.
 func trySnapshots(engine backends.Engine, store *spill.Disk, on bool) map[string]*snapshotFound {
 	maker := snapshot.New(engine, snapshot.Options{
 		Dir: store.Dir, NewID: func() messages.UID { return messages.UID(ulid.Make().String()) },
@@ -126,7 +126,7 @@ func trySnapshots(engine backends.Engine, store *spill.Disk, on bool) map[string
 	return found
 }
 
-// text says for people how a snapshot stands.
+// text describes the state of a snapshot.
 func (f *snapshotFound) text() string {
 	switch {
 	case f == nil:
@@ -141,7 +141,7 @@ func (f *snapshotFound) text() string {
 	return "snapshot of " + f.File
 }
 
-// printShells prints a line for each.
+// printShells prints a line for each shell.
 func printShells(w io.Writer, all []shellFound) {
 	for _, s := range all {
 		where := cmp.Or(s.Path, "not installed")

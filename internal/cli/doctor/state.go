@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// state looks at the state directory of the daemon that runs, or of one that can begin.
+// state inspects the state directory of a running daemon, or of one that could start.
 func (c *doctorReport) state(path string, running bool) {
 	d := c.listState(path)
 	if running && d.State == "absent" {
@@ -20,7 +20,7 @@ func (c *doctorReport) state(path string, running bool) {
 	err := takesWork(*d)
 	switch {
 	case err == nil:
-	case running && d.Files == 0 && d.Free >= keeper.DiskNeeded(filepath.Join(d.Path, config.KeeperName)): // what it writes to is there
+	case running && d.Files == 0 && d.Free >= keeper.DiskNeeded(filepath.Join(d.Path, config.KeeperName)): // existing files can still grow
 		c.problem("the daemon can make no file: a command waits as soon as its output needs one, and sessions with a shell, terminals and detached commands may be refused: %v", err)
 	default:
 		c.problem("the daemon can start nothing: %v", err)
@@ -32,11 +32,11 @@ func (c *doctorReport) listState(path string) *directory {
 	return &c.Directories[len(c.Directories)-1]
 }
 
-// takesWork says why nothing can be recorded in a state directory, and so nothing be
-// started: a daemon and its keeper go on without it for as long as nothing is asked of them.
+// takesWork explains why no fact can be recorded in a state directory, so that no job can
+// start. An idle daemon and its keeper keep running without it.
 func takesWork(d directory) error {
 	switch {
-	case d.State == "absent": // it is made
+	case d.State == "absent": // the daemon creates it
 		return nil
 	case d.Mode == "":
 		return &messages.Error{
