@@ -25,34 +25,34 @@ import (
 	"troupe/messages"
 )
 
-// Settings are those of the daemon, and how its clients find it: the defaults,
-// then the configuration file, then the environment, then the flags of a verb.
+// Settings holds the settings of the daemon and of its clients. Later sources override
+// earlier ones: defaults, configuration file, environment, flags of a verb.
 type Settings struct {
 	Socket   string              `toml:"socket"`
 	State    string              `toml:"state"`
-	HTTP     string              `toml:"http"`    // "": no port
+	HTTP     string              `toml:"http"`    // loopback address; "": no port
 	Metrics  string              `toml:"metrics"` // likewise
 	Log      logLevel            `toml:"log"`
 	Limits   limitSettings       `toml:"limits"`
 	Storage  StorageSettings     `toml:"storage"`
 	Shells   map[string][]string `toml:"shells"`
-	Prefix   string              `toml:"prefix"`   // of every command text; "": none
-	Shell    string              `toml:"shell"`    // of run -s; "": that of the user, or bash
-	Snapshot bool                `toml:"snapshot"` // live shells know what their user has set up
+	Prefix   string              `toml:"prefix"`   // begins every command text; "": none
+	Shell    string              `toml:"shell"`    // shell of run -s; "": the user's, or bash
+	Snapshot bool                `toml:"snapshot"` // live shells source a snapshot of the user's setup
 	Notify   notifySettings      `toml:"notify"`
 	MCP      MCPSettings         `toml:"mcp"`
 	OMP      OMPSettings         `toml:"omp"`
 	OpenCode OpenCodeSettings    `toml:"opencode"`
 	Copilot  CopilotSettings     `toml:"copilot"`
 
-	file  string // which was read; "": none is there
-	text  string // of it
-	named bool   // somebody has named the socket
+	file  string // path of the configuration file; "": none
+	text  string // contents of file
+	named bool   // Socket is not the default
 
-	homeless error // why there is no state directory, if it is ""
+	homeless error // why State is ""; else nil
 }
 
-// limitSettings bound the work of the daemon; 0 is the default of the node.
+// limitSettings bounds the work of the daemon; 0 means the default of the node.
 type limitSettings struct {
 	Starts    configCount `toml:"starts"`
 	Unstarted configCount `toml:"unstarted"`
@@ -64,7 +64,7 @@ type limitSettings struct {
 	ShellIdle Duration    `toml:"shell_idle"`
 }
 
-// StorageSettings bound what outputs take.
+// StorageSettings bounds the storage of outputs.
 type StorageSettings struct {
 	Memory   configSize  `toml:"memory"`
 	Finished configCount `toml:"finished"`
@@ -72,32 +72,32 @@ type StorageSettings struct {
 	Stored   configSize  `toml:"stored"`
 }
 
-// notifySettings are of what tells URLs of the ends of jobs.
+// notifySettings configures the notices to URLs.
 type notifySettings struct {
-	SecretFile string `toml:"secret_file"` // signs what is sent; "": one in the state directory
+	SecretFile string `toml:"secret_file"` // key that signs notices; "": a file in the state directory
 }
 
-// MCPSettings bound each client of troupe mcp; 0 is the default.
+// MCPSettings bounds each client of troupe mcp; 0 means the default.
 type MCPSettings struct {
-	Jobs     configCount `toml:"jobs"`     // live ones
-	Sessions configCount `toml:"sessions"` // live shells, and other places to run
-	Output   configSize  `toml:"output"`   // of one job
-	Env      []string    `toml:"env"`      // variables of troupe mcp that its jobs have beyond the allow-list
+	Jobs     configCount `toml:"jobs"`     // live jobs
+	Sessions configCount `toml:"sessions"` // live shells and other sessions
+	Output   configSize  `toml:"output"`   // output of one job, in bytes
+	Env      []string    `toml:"env"`      // variables of troupe mcp that jobs get beyond the allow-list
 }
 
-// MaxFile bounds the file: nobody types more.
+// MaxFile bounds a configuration file, in bytes.
 const MaxFile = 1 << 20
 
-// File is the path of the configuration file; "": there is none.
+// File returns the path of the configuration file; "" if there is none.
 func (s *Settings) File() string { return s.file }
 
-// Text is the text of the configuration file.
+// Text returns the contents of the configuration file.
 func (s *Settings) Text() string { return s.text }
 
 // Named reports whether the socket is not the default one.
 func (s *Settings) Named() bool { return s.named }
 
-// Read reads them. A file that is named must be there.
+// Read reads the settings. A file that FileVar names must exist.
 func Read(m *cli.Main) (*Settings, error) {
 	s := &Settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
 	if err := s.read(m); err != nil {
@@ -124,8 +124,8 @@ func Read(m *cli.Main) (*Settings, error) {
 	return s, err
 }
 
-// OwnState makes the state directory, or says that there is no place for it, or
-// that nothing may be written there.
+// OwnState creates the state directory. It fails if there is no place for it, or if it
+// cannot be written.
 func (s *Settings) OwnState() error {
 	if s.State == "" {
 		return s.homeless
@@ -136,8 +136,8 @@ func (s *Settings) OwnState() error {
 	return writable(s.State)
 }
 
-// HasPlaces tries whether a daemon that begins would have its directories, and leaves
-// nothing behind.
+// HasPlaces tests whether a new daemon could use or create its directories, and removes its
+// test files.
 func (s *Settings) HasPlaces() error {
 	var err error
 	if dir := filepath.Dir(s.Socket); !Exists(dir) {
@@ -154,7 +154,8 @@ func (s *Settings) HasPlaces() error {
 	return s.OwnState()
 }
 
-// FullPath is a path that means the same wherever a process stands.
+// FullPath returns the absolute path for the current directory. name is the setting, for the
+// error.
 func FullPath(name, path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Settings) read(m *cli.Main) error {
 	if named = named && path != ""; !named {
 		var err error
 		if path, err = defaultConfig(m); err != nil {
-			return nil //nolint:nilerr // without a home there is no file
+			return nil //nolint:nilerr // without a home directory there is no file
 		}
 	}
 	text, err := ReadFile(path)
@@ -179,7 +180,7 @@ func (s *Settings) read(m *cli.Main) error {
 	if err != nil && !errors.As(err, &coded) {
 		coded = configError(path, 0, "cannot be read: "+err.Error())
 		coded.Hint = "name a file that is there and may be read in " + FileVar + ", or leave that out"
-		if !named { // as of who is somebody else in the home of root
+		if !named { // for example after su, with the HOME of root
 			coded.Hint = "set HOME or XDG_CONFIG_HOME to a directory of yours: another user's may stay set after su, or in a container"
 		}
 		return coded
@@ -210,7 +211,7 @@ func (s *Settings) read(m *cli.Main) error {
 	return s.absolute()
 }
 
-// absolute refuses paths of the file that mean another place for each who reads it.
+// absolute rejects relative paths in the file: they would depend on the reader's directory.
 func (s *Settings) absolute() error {
 	for _, of := range []struct{ setting, path string }{
 		{"socket", s.Socket}, {"state", s.State}, {"shell", s.Shell}, {"notify.secret_file", s.Notify.SecretFile},
@@ -222,7 +223,8 @@ func (s *Settings) absolute() error {
 	return nil
 }
 
-// ReadFile reads a file that nobody else can have written.
+// ReadFile reads a file of at most MaxFile bytes that belongs to this user or root. It
+// rejects one that all users can write.
 func ReadFile(path string) (string, error) {
 	file, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -253,7 +255,7 @@ func ReadFile(path string) (string, error) {
 	return string(b), err
 }
 
-// configError names the file, and the line where there is one.
+// configError returns an error that names the file, and the line if it is above 0.
 func configError(path string, line int, what string) *messages.Error {
 	at := ""
 	if line > 0 {
@@ -285,8 +287,8 @@ func decodeError(path, text string, err error) *messages.Error {
 	return configError(path, 0, "cannot be understood: "+err.Error())
 }
 
-// kinds are what a setting takes, by the end of what the decoder says of a value of
-// another kind: it knows the setting by its type in Go.
+// kinds maps the end of a decoder error, which names a Go type, to the values that such a
+// setting takes.
 var kinds = []struct{ end, takes string }{
 	{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
 	{reflect.TypeFor[Duration]().String(), `a time like "90s", "10m" or "1h30m"`},
@@ -302,7 +304,7 @@ var kinds = []struct{ end, takes string }{
 	{"in a uint32", "a whole number from 0 to 4294967295"},
 }
 
-// valueError says what is wrong with a value, or with how it is written.
+// valueError describes an invalid value or a syntax error.
 func valueError(e *toml.DecodeError) string {
 	text := strings.TrimPrefix(e.Error(), "toml: ")
 	if wrong := listError(e.Key(), text); wrong != "" {
@@ -313,16 +315,16 @@ func valueError(e *toml.DecodeError) string {
 			return strings.Join(e.Key(), ".") + " must be " + kind.takes
 		}
 	}
-	if strings.HasPrefix(text, `"`) { // of what reads the value
+	if strings.HasPrefix(text, `"`) { // an error of UnmarshalText
 		return strings.Join(e.Key(), ".") + " cannot be: " + text
 	}
 	return text
 }
 
-// configCount is a number of things: 0 is the default.
+// configCount is a number of objects; 0 means the default.
 type configCount uint32
 
-// configSize is a number of bytes, as "64MiB" or "10GB".
+// configSize is a number of bytes, such as "64MiB" or "10GB".
 type configSize uint64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -335,7 +337,8 @@ func (s *configSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Duration is a time like "90s" or "1h30m"; 0 is none. It is no number, which has no unit.
+// Duration is a time such as "90s" or "1h30m"; 0 means none. A struct, so that the decoder
+// rejects numbers, which have no unit.
 type Duration struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -348,7 +351,7 @@ func (s *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// logLevel is how much the daemon says. It is no number, or a setting could be one.
+// logLevel is the level of the daemon's log. A struct, so that the decoder rejects numbers.
 type logLevel struct{ zerolog.Level }
 
 // UnmarshalText implements encoding.TextUnmarshaler.

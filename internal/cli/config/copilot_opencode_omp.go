@@ -1,16 +1,16 @@
 package config
 
-// CopilotSettings are those of the dialect copilot; what is absent is the family's default.
+// CopilotSettings configures the dialect copilot. Absent settings have the family's default.
 type CopilotSettings struct {
-	Process       bool     `toml:"process"` // each command is a process of its own, and none has a terminal
+	Process       bool     `toml:"process"` // run each command in its own process, without a terminal
 	InitialWait   Duration `toml:"initial_wait"`
-	Quiet         bool     `toml:"quiet"`          // no notices of ends
+	Quiet         bool     `toml:"quiet"`          // send no notices of ended jobs
 	Profile       bool     `toml:"bash_env"`       // shells read BASH_ENV
-	DetachedLogs  string   `toml:"detached_logs"`  // directory
-	DetachedNames string   `toml:"detached_names"` // how they begin
+	DetachedLogs  string   `toml:"detached_logs"`  // directory of the logs of detached commands
+	DetachedNames string   `toml:"detached_names"` // prefix of the names of those logs
 }
 
-// OpenCodeSettings are those of the dialect opencode; what is absent is the family's
+// OpenCodeSettings configures the dialect opencode. Absent settings have the family's
 // default.
 type OpenCodeSettings struct {
 	HeadLines  configCount `toml:"head_lines"`
@@ -22,14 +22,14 @@ type OpenCodeSettings struct {
 	Shell      string      `toml:"shell"`
 }
 
-// OMPSettings are those of the dialect omp; what is absent is the family's default, but
-// that background jobs are on: without them there is no tool job.
+// OMPSettings configures the dialect omp. Absent settings have the family's default, except
+// that background jobs are on: the tool job needs them.
 type OMPSettings struct {
 	Async               *bool       `toml:"async"`
 	AutoBackground      bool        `toml:"auto_background"`
 	AutoBackgroundAfter Duration    `toml:"auto_background_after"`
 	PollWait            Duration    `toml:"poll_wait"`
-	Jobs                configCount `toml:"jobs"` // that may run in the background
+	Jobs                configCount `toml:"jobs"` // limit of background jobs
 	HeadTail            *bool       `toml:"strip_trailing_head_tail"`
 	MaxTimeout          Duration    `toml:"max_timeout"`
 	NoTimeout           bool        `toml:"zero_timeout_disables"`
@@ -41,15 +41,15 @@ type OMPSettings struct {
 	Minimize            *bool       `toml:"minimize"`
 	MinimizeOnly        []string    `toml:"minimize_only"`
 	MinimizeExcept      []string    `toml:"minimize_except"`
-	MinimizeFilters     string      `toml:"minimize_filters"` // a file
-	Skills              []string    `toml:"skills"`           // directories, as the next
+	MinimizeFilters     string      `toml:"minimize_filters"` // path of a file
+	Skills              []string    `toml:"skills"`           // directories, like the four fields below
 	Agents              []string    `toml:"agents"`
 	Plans               []string    `toml:"plans"`
 	Memories            []string    `toml:"memories"`
 	RulesOf             []string    `toml:"rule_files"`
 }
 
-// Rule is a shelltext.Rule.
+// Rule is a shelltext.Rule of the configuration file.
 type Rule struct {
 	Pattern string `toml:"pattern"`
 	Flags   string `toml:"flags"`

@@ -8,13 +8,13 @@ import (
 	"troupe/messages"
 )
 
-// SettingError is the error of a setting whose value is of its type, and wrong: the
-// decoder, which knows the lines, has passed it.
+// SettingError returns the error of an invalid value that the decoder accepted. It finds the
+// line of the setting in text.
 func SettingError(path, text, setting, what string) *messages.Error {
 	return TableError(path, text, setting, 1, what)
 }
 
-// TableError is that of one of a list of tables, counted from 1.
+// TableError returns the error of the nth table of a list, counted from 1.
 func TableError(path, text, setting string, nth int, what string) *messages.Error {
 	line := lineOf(text, setting, nth)
 	if line == 0 {
@@ -23,8 +23,8 @@ func TableError(path, text, setting string, nth int, what string) *messages.Erro
 	return configError(path, line, what)
 }
 
-// lineOf is the line in which a setting stands, as "limits.starts", or the nth of a list
-// of tables; 0: it does not.
+// lineOf returns the line of a setting such as "limits.starts", or of the nth table of a
+// list; 0 if it is absent.
 func lineOf(text, setting string, nth int) int {
 	p := &unstable.Parser{}
 	p.Reset([]byte(text))
@@ -46,7 +46,8 @@ func lineOf(text, setting string, nth int) int {
 	return 0
 }
 
-// lineIn looks at one table or setting, and at what is in its braces.
+// lineIn returns the line of setting in one expression, inline tables included; 0 if it is
+// absent.
 func lineIn(p *unstable.Parser, node *unstable.Node, table, setting string) int {
 	if node.Kind != unstable.KeyValue {
 		table = ""

@@ -15,28 +15,28 @@ import (
 	"troupe/messages"
 )
 
-// The variables that say where things are.
+// The environment variables with the paths of troupe.
 const (
 	SocketVar = "TROUPE_SOCKET"
 	stateVar  = "TROUPE_STATE"
 	FileVar   = "TROUPE_CONFIG"
 )
 
-// Names of what the daemon keeps in its directories.
+// Names of files and directories of the daemon.
 const (
 	SocketName   = "daemon.sock"
 	LockName     = "daemon.lock"    // held by the daemon of a state directory
-	LogName      = "daemon.log"     // what a daemon says that nobody listens to
-	LogsName     = "logs"           // outputs that outgrew memory
-	TokenName    = "token"          // admits to a port
-	SecretName   = "webhook-secret" // signs what URLs are told
-	KeeperName   = "keeper"         // the directory of the keeper
-	DetachedName = "detached"       // the directories of the keepers of detached jobs
-	JournalName  = "journal.db"     // the facts
-	StartName    = "start.lock"     // held by whoever starts a daemon
+	LogName      = "daemon.log"     // log of a daemon started in the background
+	LogsName     = "logs"           // outputs that were spilled to files
+	TokenName    = "token"          // token of TCP clients
+	SecretName   = "webhook-secret" // key that signs notices to URLs
+	KeeperName   = "keeper"         // directory of the keeper
+	DetachedName = "detached"       // directories of the keepers of detached jobs
+	JournalName  = "journal.db"     // recorded facts
+	StartName    = "start.lock"     // held by a client while it starts a daemon
 )
 
-// defaultSocket is where the daemon of this user listens.
+// defaultSocket returns the default socket path of this user's daemon.
 func defaultSocket(m *cli.Main) string {
 	if dir, ok := absolutePath(m, "XDG_RUNTIME_DIR"); ok {
 		return filepath.Join(dir, "troupe", SocketName)
@@ -48,18 +48,18 @@ func defaultSocket(m *cli.Main) string {
 	return filepath.Join(tmp, "troupe-"+strconv.Itoa(unix.Geteuid()), SocketName)
 }
 
-// defaultState is where the daemon of this user keeps what must outlive it.
+// defaultState returns the default state directory of this user's daemon.
 func defaultState(m *cli.Main) (string, error) {
 	return homeDirectory(m, "XDG_STATE_HOME", ".local/state")
 }
 
-// defaultConfig is the file that is read when none is named.
+// defaultConfig returns the default path of the configuration file.
 func defaultConfig(m *cli.Main) (string, error) {
 	dir, err := homeDirectory(m, "XDG_CONFIG_HOME", ".config")
 	return filepath.Join(dir, "config.toml"), err
 }
 
-// homeDirectory is the directory of troupe below that of a variable, or of the user.
+// homeDirectory returns troupe's directory below that of a variable, or below HOME.
 func homeDirectory(m *cli.Main, name, otherwise string) (string, error) {
 	if dir, ok := absolutePath(m, name); ok {
 		return filepath.Join(dir, "troupe"), nil
@@ -73,15 +73,15 @@ func homeDirectory(m *cli.Main, name, otherwise string) (string, error) {
 	return filepath.Join(dir, otherwise, "troupe"), nil
 }
 
-// absolutePath is a variable that names a path; a relative one is none, as the XDG
-// rules have it.
+// absolutePath returns the path in a variable, and false if it is relative: XDG ignores
+// relative paths.
 func absolutePath(m *cli.Main, name string) (string, bool) {
 	path, _ := m.Getenv(name)
 	return path, filepath.IsAbs(path)
 }
 
-// OwnDirectory makes a directory of ours alone, with what is missing above it,
-// and refuses one that is not: another's, a symbolic link, or open to others.
+// OwnDirectory creates a private directory and its missing parents. It rejects a directory
+// of another user, a symbolic link, and one that is open to others.
 func OwnDirectory(path string) error {
 	if err := Above(path, stateVar); err != nil {
 		return err
@@ -93,7 +93,7 @@ func OwnDirectory(path string) error {
 	return dir.Close()
 }
 
-// Above makes what is missing above a directory of ours, which a variable can name.
+// Above creates the missing parents of a directory. name is the variable that sets its path.
 func Above(path, name string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return noPlace(path, name, err)
@@ -108,8 +108,8 @@ func noPlace(path, name string, err error) error {
 	}
 }
 
-// makeable tries whether a directory that is not there could be made, with what is
-// missing above it: it makes another, where the first of them would be, and removes it.
+// makeable tests whether a missing directory and its parents could be created: it creates
+// and removes a directory in the nearest parent that exists.
 func makeable(path, name string) error {
 	at := filepath.Dir(path)
 	_, err := os.Lstat(at)
@@ -137,9 +137,9 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// writable says why nothing may be written in a directory of the daemon. One that is
-// only full will do where a daemon was before: what runs is to be reached all the more,
-// if only to make room, and what needs room says so itself.
+// writable returns the error of a state directory that cannot be written. A full disk is no
+// error where a journal exists: jobs must stay reachable, also to free space. Requests that
+// need space fail themselves.
 func writable(dir string) error {
 	err := Probe(dir)
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
@@ -150,13 +150,13 @@ func writable(dir string) error {
 	return CannotWrite(dir, err)
 }
 
-// Probe tries what a daemon does in its directories, for a file system that takes
-// nothing says so only then: make a file, rename it, remove it.
+// Probe tests a directory as the daemon uses it: it creates, renames and removes a file. A
+// file system may report an error only then.
 func Probe(dir string) error {
 	file, err := os.CreateTemp(dir, "probe-*.new")
 	if err == nil {
 		name := strings.TrimSuffix(file.Name(), ".new")
-		defer func() { _ = os.Remove(file.Name()) }() // if it has not another
+		defer func() { _ = os.Remove(file.Name()) }() // if the rename failed
 		_, err = file.WriteString("x")
 		err = errors.Join(err, file.Close(), os.Rename(file.Name(), name), os.Remove(name))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// fieldOf finds the field of a table that has a name in the file.
+// fieldOf finds the field of a table by its name in the file.
 func fieldOf(table reflect.Type, name string) (reflect.StructField, bool) {
 	for i := range table.NumField() {
 		if f := table.Field(i); f.Tag.Get("toml") == name {
@@ -22,7 +22,7 @@ func fieldOf(table reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// typeOf is the type of a setting, nil if there is none of that name.
+// typeOf returns the type of a setting; nil if there is no such setting.
 func typeOf(key []string) reflect.Type {
 	t := reflect.TypeFor[Settings]()
 	for _, name := range key {
@@ -45,11 +45,11 @@ func typeOf(key []string) reflect.Type {
 	return t
 }
 
-// inRule is what the decoder says of a field in a list that stands on one line, of which
-// it gives the name in Go alone.
+// inRule matches the decoder's error for a field of an inline rule. That error has only the
+// name of the Go field.
 var inRule = regexp.MustCompile(`\.[rR]ule\.(\w+) `)
 
-// listError says what is wrong with a setting that is a list, "" if it is none.
+// listError describes an invalid value of a list setting; "" for other settings.
 func listError(key []string, text string) string {
 	t, name := typeOf(key), strings.Join(key, ".")
 	switch {
@@ -64,8 +64,8 @@ func listError(key []string, text string) string {
 	return name + " must be a list of tables"
 }
 
-// unnamed finds the setting of a value that is no text where one like "10s" or "64MiB"
-// must be: of such the decoder tells neither name nor line. "" is none.
+// unnamed finds a setting whose value must be text such as "10s" or "64MiB" and is not. The
+// decoder reports neither its name nor its line. It returns "" if there is none.
 func unnamed(text string) (setting, wrong string) {
 	var given map[string]any
 	if toml.Unmarshal([]byte(text), &given) != nil {
@@ -75,7 +75,7 @@ func unnamed(text string) (setting, wrong string) {
 }
 
 func wrongIn(table reflect.Type, given map[string]any, prefix string) (setting, wrong string) {
-	for i := range table.NumField() { // in the order of the page
+	for i := range table.NumField() { // in the order of docs/cli.md
 		f := table.Field(i)
 		name := f.Tag.Get("toml")
 		value, there := given[name]
@@ -97,8 +97,8 @@ func wrongIn(table reflect.Type, given map[string]any, prefix string) (setting, 
 	return "", ""
 }
 
-// otherCase finds a setting whose name differs from ours in its capital letters, for
-// which the decoder would take it. "" is none.
+// otherCase finds a setting whose name differs from ours only in case: the decoder would
+// accept it. It returns "" if there is none.
 func otherCase(text string) (setting, ours string) {
 	var given map[string]any
 	if toml.Unmarshal([]byte(text), &given) != nil {
@@ -132,7 +132,7 @@ func otherCaseIn(t reflect.Type, value any, prefix string) (setting, ours string
 	return setting, ours
 }
 
-// elemOf is the type of what is in a list.
+// elemOf returns the element type of a list, and other types unchanged.
 func elemOf(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Slice {
 		return t.Elem()
@@ -140,8 +140,8 @@ func elemOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// foldedField finds the field of a table that has a name in the file, whatever its case;
-// the one that has it as it is goes before another.
+// foldedField finds the field of a table by its name in the file, in any case. It prefers an
+// exact match.
 func foldedField(t reflect.Type, name string) (reflect.StructField, bool) {
 	if t.Kind() != reflect.Struct || name == "" {
 		return reflect.StructField{}, false
