@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// NoArgs refuses arguments of a verb that takes none.
+// NoArgs rejects all arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -21,13 +21,13 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// SomeJobs refuses a verb without a job.
+// SomeJobs requires at least one job.
 func SomeJobs(cmd *cobra.Command, args []string) error { return atLeast(cmd, args, 1, "JOB") }
 
-// OneJob refuses a verb with less or more.
+// OneJob requires exactly one job.
 func OneJob(cmd *cobra.Command, args []string) error { return Exactly(cmd, args, "JOB") }
 
-// Exactly refuses anything but one argument for each name.
+// Exactly requires one argument for each name.
 func Exactly(cmd *cobra.Command, args []string, names ...string) error {
 	if len(args) > len(names) {
 		err := messages.Invalid("arguments", cmd.CommandPath()+" takes "+strings.Join(names, " ")+", and got "+out.Quoted(args[len(names)])+", too")

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// FlagError makes a sentence of what is wrong with a flag. A value that knows
-// what is wrong with it says so itself.
+// FlagError makes a sentence of the error of a flag. It returns errors with a code, which
+// values of this package produce, unchanged.
 func FlagError(cmd *cobra.Command, err error) error {
 	var e *messages.Error
 	if errors.As(err, &e) {
@@ -29,7 +29,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return e
 }
 
-// wantedOf says what a flag takes, where what was typed is none.
+// wantedOf describes the values of a flag that could not be parsed.
 func wantedOf(e *strconv.NumError) string {
 	switch {
 	case errors.Is(e.Err, strconv.ErrRange):
@@ -42,8 +42,8 @@ func wantedOf(e *strconv.NumError) string {
 	return "write a whole number"
 }
 
-// ErrorsAsJSON says whether an error is told as an object: as the flag says or, where
-// the flags could not be read, as far as they can be guessed.
+// ErrorsAsJSON reports whether to print an error as JSON. If the flags were not parsed, it
+// searches the arguments for --json.
 func ErrorsAsJSON(m *cli.Main, cmd *cobra.Command, args []string) bool {
 	if m.Misread {
 		return wantsJSON(args, cmd.HasParent() && cmd.Name() != "run")
@@ -52,11 +52,11 @@ func ErrorsAsJSON(m *cli.Main, cmd *cobra.Command, args []string) bool {
 	return flag != nil && flag.Value.String() == "true"
 }
 
-// wantsJSON looks for --json among flags that may be wrong themselves: of most verbs they
-// stand anywhere, of run and without a verb before the words.
+// wantsJSON searches arguments with invalid flags for --json. Most verbs take flags
+// anywhere; run, and troupe without a verb, only before the first argument.
 func wantsJSON(args []string, anywhere bool) bool {
 	if len(args) > 0 {
-		args = args[1:] // the verb
+		args = args[1:] // skip the verb
 	}
 	if end := slices.IndexFunc(args, func(a string) bool { return a == "--" }); end >= 0 {
 		args = args[:end]
@@ -67,7 +67,7 @@ func wantsJSON(args []string, anywhere bool) bool {
 		case a == "--json" || a == "--json=true":
 			return true
 		case !anywhere && !strings.HasPrefix(a, "-") && !strings.HasPrefix(last, "-"):
-			return false // a word behind a word: the flags are over
+			return false // neither a flag nor the value of one: the flags have ended
 		}
 		last = a
 	}

@@ -10,11 +10,11 @@ import (
 	"troupe/internal/cli"
 )
 
-// HelpWidth is that of the narrowest terminal that is common.
+// HelpWidth is the width of the narrowest common terminal, in columns.
 const HelpWidth = 80
 
-// PrintHelp writes what a verb is for, how it is called, examples, and its flags; of
-// the program itself, the verbs.
+// PrintHelp prints the purpose, usage, examples and flags of a verb. For the root command it
+// prints the verbs, too.
 func PrintHelp(m *cli.Main, cmd *cobra.Command) error {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
@@ -38,7 +38,7 @@ func PrintHelp(m *cli.Main, cmd *cobra.Command) error {
 	return err
 }
 
-// listVerbs writes the verbs that are there, each with what it does.
+// listVerbs prints the visible verbs with their short descriptions.
 func listVerbs(b *strings.Builder, verbs []*cobra.Command) {
 	width := 0
 	shown := slices.DeleteFunc(slices.Clone(verbs), func(v *cobra.Command) bool { return !v.IsAvailableCommand() && v.Name() != "help" })
@@ -50,11 +50,10 @@ func listVerbs(b *strings.Builder, verbs []*cobra.Command) {
 	}
 }
 
-// folded is a text whose lines fit HelpWidth. Those that begin with a blank stay as they
-// are.
+// folded wraps a text to HelpWidth. It does not change lines that begin with a blank.
 func folded(text string) string {
 	var lines []string
-	at := 0 // the line that words are added to; behind the last: none
+	at := 0 // index of the line to extend; len(lines): a new one
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || line[0] == ' ' {
 			lines = append(lines, line)
@@ -74,5 +73,5 @@ func folded(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// HelpEnd is the annotation whose text stands last in the help of a verb.
+// HelpEnd is the key of the annotation that ends the help of a verb.
 const HelpEnd = "help"

@@ -13,20 +13,20 @@ import (
 	"troupe/messages"
 )
 
-// Seconds is a time without a unit, as those of timeout, sleep and systemd may be. What a
-// number could mean otherwise, such as an exponent, is none.
+// Seconds matches a number of seconds without a unit, as timeout, sleep and systemd take it.
+// It rejects exponents and other forms of numbers.
 var Seconds = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
 
-// Duration is a flag whose value is a time like 90, 1.5s or 1h30m.
+// Duration is the value of a flag that takes a time, such as 90, 1.5s or 1h30m.
 type Duration struct {
 	Name  string
-	Zero  bool // 0 makes sense
-	Bare  bool // it is an argument, not a flag
+	Zero  bool // 0 is allowed
+	Bare  bool // an argument, not a flag
 	D     time.Duration
 	Given bool
 }
 
-// String implements pflag.Value; the default is none.
+// String implements pflag.Value. It returns "" before Set, so the help shows no default.
 func (d *Duration) String() string {
 	if !d.Given {
 		return ""
@@ -34,14 +34,14 @@ func (d *Duration) String() string {
 	return d.D.String()
 }
 
-// Type implements pflag.Value: the word in the help.
+// Type implements pflag.Value with the name of the value in the help.
 func (*Duration) Type() string { return "D" }
 
 // Set implements pflag.Value.
 func (d *Duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
 	if Seconds.MatchString(s) {
-		if v, err = time.ParseDuration(s + "s"); err != nil { // it does not fit
+		if v, err = time.ParseDuration(s + "s"); err != nil { // too large for time.Duration
 			v, err = messages.MaxDuration+1, nil
 		}
 	}
@@ -67,7 +67,7 @@ func (d *Duration) Set(s string) error {
 	return nil
 }
 
-// none is how to have no such time.
+// none explains how to request no such time.
 func (d *Duration) none() string {
 	if d.Bare {
 		return "write none for no " + d.Name
@@ -75,7 +75,7 @@ func (d *Duration) none() string {
 	return "leave it out for none"
 }
 
-// label is how it is called where it is typed.
+// label returns the name as a user types it.
 func (d *Duration) label() string {
 	if d.Bare {
 		return d.Name
@@ -85,13 +85,14 @@ func (d *Duration) label() string {
 
 func (d *Duration) reason() string { return strings.ReplaceAll(d.Name, "-", "_") }
 
-// LineNumber is a flag whose value is a number of lines, or of one: 010 is ten.
+// LineNumber is the value of a flag that takes a count of lines or a line number. It is
+// decimal: 010 is ten.
 type LineNumber struct {
 	Name string
 	N    *int64
 }
 
-// String implements pflag.Value; the default is none.
+// String implements pflag.Value. It returns "" for 0, so the help shows no default.
 func (l *LineNumber) String() string {
 	if l.N == nil || *l.N == 0 {
 		return ""
@@ -114,7 +115,7 @@ func (l *LineNumber) Set(s string) error {
 	return err
 }
 
-// Seq is a flag whose value is the number of an event.
+// Seq is the value of a flag that takes the number of an event.
 type Seq uint64
 
 // String implements pflag.Value.
@@ -130,8 +131,8 @@ func (n *Seq) Set(s string) error {
 	return err
 }
 
-// Enum is a flag whose value is one of a few words, which the help shows. It is
-// checked with the request.
+// Enum is the value of a flag that takes one of the words in Kind, which the help shows. Set
+// does not check it; the check of the request does.
 type Enum struct{ Kind, Value string }
 
 // String implements pflag.Value.
@@ -146,7 +147,7 @@ func (w *Enum) Set(s string) error {
 	return nil
 }
 
-// Quota is the flag --max-output: N, or N:POLICY.
+// Quota is the value of --max-output: N or N:POLICY.
 type Quota struct{ messages.Quota }
 
 // String implements pflag.Value.
@@ -160,7 +161,7 @@ func (q *Quota) String() string {
 // Type implements pflag.Value.
 func (*Quota) Type() string { return "N[:POLICY]" }
 
-// Set implements pflag.Value. The policy is checked with the request.
+// Set implements pflag.Value. The check of the request checks the policy.
 func (q *Quota) Set(s string) error {
 	size, policy, named := strings.Cut(s, ":")
 	n, err := BytesOf(size)
@@ -177,8 +178,8 @@ func (q *Quota) Set(s string) error {
 	return nil
 }
 
-// BytesOf reads a size. A comma is refused: to some it is a point, and the library leaves
-// it out.
+// BytesOf parses a size. It rejects a comma, which can mean a decimal point and which
+// humanize would ignore.
 func BytesOf(size string) (uint64, error) {
 	if strings.Contains(size, ",") {
 		return 0, strconv.ErrSyntax
