@@ -15,8 +15,8 @@ import (
 	"troupe/messages"
 )
 
-// Host implements mcp.Host with the daemon, which it starts and restarts if it is missing, or
-// with a node of this process on a private socket. It repeats a broken request if a repeat
+// Host implements mcp.Host with the daemon, or with a node of this process on a private
+// socket. It starts a missing daemon, also again. It repeats a broken request if a repeat
 // has no second effect.
 type Host struct {
 	Find func() (*client.Client, error)
