@@ -221,15 +221,8 @@ func TestTheReadmeRuns(t *testing.T) {
 	}
 	p.ends(3)
 	p = programFor(t, long).bash("go run . run '" + string(m[1]) + "'")
-	p.Dir = "."                                              // the README says ./cmd/troupe, from the root
-	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // or all is fetched and compiled anew, which takes minutes
-		dir, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Env = append(p.Env, name+"="+strings.TrimSpace(string(dir)))
-	}
-	p.start()
+	p.Dir = "." // the README says ./cmd/troupe, from the root
+	p.withGoCaches().start()
 	if got := p.rest(); got != "hello from troupe\n" {
 		t.Errorf("by go run it printed %q", got)
 	}

@@ -64,6 +64,20 @@ func programFor(t *testing.T, long time.Duration, args ...string) *process {
 	return p
 }
 
+// withGoCaches lets the go command of a job use the caches of this one. With empty caches
+// it fetches and compiles everything anew, which takes minutes.
+func (p *process) withGoCaches() *process {
+	p.t.Helper()
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		dir, err := exec.CommandContext(p.t.Context(), "go", "env", name).Output()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.Env = append(p.Env, name+"="+strings.TrimSpace(string(dir)))
+	}
+	return p
+}
+
 // start starts it. Stdout is read with line, unless it was set.
 func (p *process) start() *process {
 	p.t.Helper()

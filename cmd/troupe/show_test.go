@@ -71,19 +71,19 @@ func TestARealTestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := programFor(t, long, "run", "-C", module, "go", "test", "./...").start()
+	p := programFor(t, long, "run", "-C", module, "go", "test", "./...").withGoCaches().start()
 	if got := p.rest(); !strings.HasPrefix(got, "ok  \texample.org/greeting") {
 		t.Errorf("it printed %q", got)
 	}
 	p.ends(0)
 
-	p = programFor(t, long, "run", "-C", module, "-e", "GREETING_BROKEN=1", "go", "test", "./...").start()
+	p = programFor(t, long, "run", "-C", module, "-e", "GREETING_BROKEN=1", "go", "test", "./...").withGoCaches().start()
 	if got := p.rest(); !strings.Contains(got, "--- FAIL: TestHelloEverybody") || !strings.HasSuffix(got, "\nFAIL\n") {
 		t.Errorf("it printed %q", got)
 	}
 	p.ends(1)
 
-	p = programFor(t, long, "run", "--json", "-C", module, "go test -v ./... 2>&1 | grep -c '^--- PASS'").start()
+	p = programFor(t, long, "run", "--json", "-C", module, "go test -v ./... 2>&1 | grep -c '^--- PASS'").withGoCaches().start()
 	if o := p.object(); o.Text != "2\n" || o.Outcome != "exited" {
 		t.Errorf("%+v", o)
 	}
