@@ -137,6 +137,15 @@ func (l *link) detach(c *conn) {
 	l.signalFlushed()
 }
 
+// abandon drops what is queued for a client that another has replaced. It closes the
+// files: a keeper with little to do collects no garbage for minutes.
+func (l *link) abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = nil
+	l.trim(l.first + uint64(len(l.queue)))
+}
+
 // signalFlushed closes flushWait: all is received, or there is no connection. The
 // caller holds mu.
 func (l *link) signalFlushed() {

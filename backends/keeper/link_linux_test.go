@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -189,5 +190,30 @@ func TestLineOverflowsAtEveryMoment(t *testing.T) {
 	}
 	if len(again) == 0 {
 		t.Error("it was never too much")
+	}
+}
+
+// The descriptors of logs that a client did not receive are closed when another one
+// replaces it, and not by a garbage collection minutes later.
+func TestAbandonedLinkClosesItsFiles(t *testing.T) {
+	l := newLink(100)
+	a, _ := pair(t)
+	l.attach(a, 0)
+	sent, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.send(message{kind: sayLog, file: sent})
+	waiting, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.detach(a)
+	l.send(message{kind: sayLog, file: waiting})
+	l.abandon()
+	for _, f := range []*os.File{sent, waiting} {
+		if _, err := f.Stat(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("a file of an abandoned link: %v", err)
+		}
 	}
 }

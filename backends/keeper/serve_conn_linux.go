@@ -106,6 +106,9 @@ func (s *server) handshake(c *conn) (*link, error) {
 	s.conn, s.hadClient = c, true
 	same := s.client == h.Client && l != nil
 	if !same {
+		if l != nil {
+			defer l.abandon()
+		}
 		l = s.newLink()
 		s.client, s.link = h.Client, l
 	}

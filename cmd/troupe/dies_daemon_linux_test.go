@@ -295,7 +295,8 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 	m.again()
 	keeper := m.keeper()
 	cgroup := cgroupOf(t, keeper)
-	fds, threads, groups := descriptors(keeper, cgroup), listed(keeper, "task"), directories(cgroup)
+	before := descriptors(keeper, cgroup)
+	threads, groups := listed(keeper, "task"), directories(cgroup)
 	kills := 15
 	if need.Soak() {
 		kills = 100
@@ -313,7 +314,12 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 		})
 	}
 	t.Logf("%d daemons died within %s", kills, time.Since(begun))
-	settles(t, "descriptors", fds+2, func() int { return descriptors(keeper, cgroup) })
+	defer func() {
+		if t.Failed() {
+			t.Logf("descriptors before: %q, after: %q", before, descriptors(keeper, cgroup))
+		}
+	}()
+	settles(t, "descriptors", len(before)+2, func() int { return len(descriptors(keeper, cgroup)) })
 	settles(t, "threads", threads+kills*2/3, func() int { return listed(keeper, "task") })
 	// Emptied ones are kept for the next jobs, as many as there were at once on a busy machine.
 	settles(t, "cgroups", groups+kills/2, func() int { return directories(cgroup) })
@@ -324,16 +330,16 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 	require.Less(t, m.goroutines(keeper), 60)
 }
 
-// descriptors are those that a process has open outside its cgroup.
-func descriptors(pid int, cgroup string) (n int) {
+// descriptors returns what a process has open outside its cgroup.
+func descriptors(pid int, cgroup string) (open []string) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if to, _ := os.Readlink(filepath.Join(dir, e.Name())); !strings.HasPrefix(to, cgroup+"/") {
-			n++
+			open = append(open, to)
 		}
 	}
-	return n
+	return open
 }
 
 // goroutines are those of the keeper, which says their stacks when it is told to
