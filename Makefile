@@ -10,11 +10,16 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unkno
 STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
 # Where several things happen at once, tests run under the race detector, if there is
-# one: a test of internal/test/need says whether there is.
-RACED := ./actors/... ./client ./internal/gateway/... ./internal/artifact ./internal/test/fake ./internal/test/hostile ./spill/... ./backends/... ./supervision_test/...
+# one: a test of internal/test/need says whether there is. Checks of the tree, terminal
+# emulation and the index of large outputs are sequential; they run without it.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-PLAIN = $(filter-out $(shell go list $(RACED) $(SLOW)),$(shell go list ./...))
-SLOW := . ./cmd/troupe
+RACED = $(filter-out %/backends/screen %/spill/view %/http/wire,$(shell go list ./actors/... ./client ./internal/gateway/... \
+	./internal/test/fake ./internal/test/hostile ./spill/... ./backends/... ./supervision_test/...))
+PLAIN = $(filter-out $(RACED) $(shell go list $(WAITS)),$(shell go list ./...))
+CHECKS := ^Test(House|Docs|Requirements)
+
+# Tests of the command and of the library wait for processes more than they compute.
+WAITS := . ./cmd/troupe
 
 # How many packages run side by side in make test. A machine whose processors have other
 # work wants P=1.
@@ -35,7 +40,8 @@ build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
 test: .bin/testsum ## all but the long forms of tests, some twenty minutes; the last line counts them
-	@tools/test.sh -shuffle=on -p=$(P) -- $(PLAIN) -- $(SLOW) -- -C=bench . -- $(RACE) $(RACED) -- -C=tools ./testsum
+	@tools/test.sh -shuffle=on -p=$(P) -- '&' -parallel=6 $(WAITS) -- $(PLAIN) -- '-run=$(CHECKS)' ./supervision_test \
+		-- -C=bench . -- -C=tools ./testsum -- '-skip=$(CHECKS)' $(RACE) $(RACED)
 
 quick: .bin/testsum ## what needs no process, without the race detector: under a minute
 	@tools/test.sh -p=2 -- $(QUICK)
@@ -65,7 +71,7 @@ catalogue: .bin/testsum ## faults, bad inputs and security; the last line counts
 	@tools/test.sh -catalogue '-run=^Test(Fault|BadInput|Security)' -p=1 -- ./...
 
 soak: .bin/testsum ## the long forms of the tests that have one, and what fuzz does
-	@TROUPE_SOAK=1 tools/test.sh -shuffle=on -p=1 -timeout=90m -- . -- $(RACE) $(RACED) $(FUZZ)
+	@TROUPE_SOAK=1 tools/test.sh -shuffle=on -p=1 -timeout=90m -- . -- $(RACE) ./internal/artifact ./backends/screen $(RACED) $(FUZZ)
 
 fuzz: .bin/testsum ## each fuzz target for FUZZTIME (20s)
 	@tools/test.sh $(FUZZ)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs go test on groups of packages, a group after the other, and reports with testsum.
+# A group that begins with & runs beside those after it: its tests mostly wait.
 #
-#	tools/test.sh [-catalogue] [GO TEST FLAGS] [-- [-C=DIR] [GO TEST FLAGS] PACKAGE...]...
+#	tools/test.sh [-catalogue] [GO TEST FLAGS] [-- [&] [-C=DIR] [GO TEST FLAGS] PACKAGE...]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,31 +31,39 @@ list() {
 	for arg in "$@"; do
 		case $arg in
 		-C=*) dir=${arg#-C=} ;;
-		-run=* | -fuzz*=* | -parallel=*) ;;
+		-run=* | -skip=* | -fuzz*=* | -parallel=* | '&') ;;
 		*) known+=("$arg") ;;
 		esac
 	done
 	go -C "$dir" list -e "${known[@]}"
 }
 
-# build compiles a group without linking it: no test runs beside the compiler. What
-# does not compile is reported when it runs.
+# build compiles a group without linking it: none of its tests runs beside its compiler.
+# What does not compile is reported when it runs.
 build() {
 	echo "building ${*: -1} …"
 	list -test -export -v -f= "$@" 2>&1 | awk 'NR % 40 == 0 { print "building: " NR " packages compiled"; fflush() }' || true
 }
 
-# run runs a group, with its events on descriptor 3. It adds one for a failure of go
-# test that no event explains.
+# events runs a group and writes its events to descriptor 3, each line in one piece. It
+# adds one for a failure of go test that no event explains.
+events() {
+	local status
+	set +e
+	go test "$@" "${flags[@]}" | awk '/"Action":"fail"/ { failed = 1 } { print; fflush() } END { exit failed }' >&3
+	status=("${PIPESTATUS[@]}")
+	set -e
+	((status[0] == 0 || status[1] != 0)) || echo '{"Action":"fail","Package":"go test"}' >&3
+}
+
 run() {
 	build "$@"
-	set +e
-	go test "$@" "${flags[@]}" | tee /dev/fd/3 | grep -c '"Action":"fail"' >/dev/null
-	local status=("${PIPESTATUS[@]}")
-	set -e
-	((status[0] == 0 || status[2] == 0)) || echo '{"Action":"fail","Package":"go test"}' >&3
+	if [[ $1 == '&' ]]; then events "${@:2}" & else events "$@"; fi
 }
 
 of=$(each list "$@" | wc -l)
 exec 4>&1
-each run "$@" 3>&1 >&4 | .bin/testsum -of "$of" "${sum[@]}"
+{
+	each run "$@"
+	wait
+} 3>&1 >&4 | .bin/testsum -of "$of" "${sum[@]}"

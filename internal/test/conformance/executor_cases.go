@@ -44,7 +44,7 @@ func onExit(o messages.OnExit) func(*backends.Command) {
 func closeEnds(b *bench) {
 	r := b.start("held", onExit(messages.AdoptChildren))
 	r.result()
-	if c := b.closed(b.place, time.Minute); len(c.Survivors) > 0 {
+	if c := b.closed(b.place, 5*time.Second); len(c.Survivors) > 0 {
 		b.Errorf("survivors: %+v", c.Survivors)
 	}
 	if n := count[messages.TreeEnded](r.all()); n != 1 {
