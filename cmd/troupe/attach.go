@@ -13,20 +13,20 @@ import (
 func attachCommand(m *cli.Main) *cobra.Command {
 	f := &attach.Flags{}
 	cmd := &cobra.Command{
-		Use: "attach [flags] JOB", Short: "Sit at a job: see what it prints, and type", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, false, 1),
-		Long: `Show what a job prints from now on (where the streams are apart, stderr on stderr), and
-pass on what is typed. One of those attached may type; the others watch. The detach
-keys leave it as it is.
+		Use: "attach [flags] JOB", Short: "Connect this terminal to a running job", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, false, 1),
+		Long: `Print the new output of a job (stderr on stderr if the streams are separate) and
+send it the typed input. One client has the input lease and types; the others watch.
+The detach keys leave the job running.
 
-At a job on a terminal each key goes to it, Ctrl-C too, and its terminal gets the size
-of ours; who watches at a terminal sees it as it is. At one on pipes lines are passed
-on: Ctrl-C is sent to the job as INT, Ctrl-D ends its input.`,
-		Annotations: map[string]string{flags.HelpEnd: "Exit status: the job's own, as of troupe run; 0 when it was left."},
+A job on a terminal gets each key, Ctrl-C too, and the size of this terminal; --watch
+shows its output unchanged. A job on pipes gets typed lines: Ctrl-C sends it INT,
+Ctrl-D closes its input.`,
+		Annotations: map[string]string{flags.HelpEnd: "Exit status: that of the job, as with troupe run; 0 after the detach keys."},
 	}
 	set := cmd.Flags()
-	set.BoolVar(&f.Watch, "watch", false, "only watch")
-	set.BoolVar(&f.Take, "take", false, "type, even if somebody else does: he is told")
-	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "the `KEYS` that leave it")
+	set.BoolVar(&f.Watch, "watch", false, "watch without typing")
+	set.BoolVar(&f.Take, "take", false, "take the input lease from another client")
+	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "`KEYS` that leave the job running")
 	cmd = connect.NewCommand(m, cmd, f.Check, func(a *connect.Command) error {
 		if !f.Watch { // input must reach the job even without a stdout reader
 			return attach.Attach(a, f)

@@ -15,12 +15,12 @@ func closeCommand(m *cli.Main) *cobra.Command {
 	var scope string
 	grace := flags.Duration{Name: "grace", Zero: true}
 	cmd := &cobra.Command{
-		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
+		Use: "close [flags] SESSION", Short: "Close a session and stop its jobs",
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "SESSION") },
-		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: connect.SessionNames(m, &scope, func(messages.SessionInfo) bool { return true }),
+		Long: "Close a session: stop its jobs, their leftover processes and its live shell, if it\nhas one.", ValidArgsFunction: connect.SessionNames(m, &scope, func(messages.SessionInfo) bool { return true }),
 	}
-	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
-	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
+	cmd.Flags().StringVar(&scope, "scope", "", "scope `PATH` of the session (default main)")
+	cmd.Flags().Var(&grace, "grace", "time from TERM to KILL (default 5s)")
 	check := func(a *connect.Command) error {
 		if err := messages.SessionID(a.Args[0]).Check(); err != nil {
 			return err

@@ -19,10 +19,10 @@ import (
 func completionCommand(m *cli.Main) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
-		Use: "completion [flags] SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
-		Long: `Print a script for bash, zsh, fish or powershell. Jobs are the daemon's, as
-long as it answers at once: their ids, and names and ULIDs that begin as what is
-typed.`,
+		Use: "completion [flags] SHELL", Short: "Print a shell completion script", ValidArgs: shells,
+		Long: `Print a script that completes verbs, flags and jobs in bash, zsh, fish or
+powershell. It completes ids, and typed prefixes of names and ULIDs, of the
+daemon's jobs if the daemon answers at once.`,
 		Example: `  . <(troupe completion bash)
   troupe completion zsh > "${fpath[1]}/_troupe"`,
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "SHELL") },

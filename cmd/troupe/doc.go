@@ -4,12 +4,12 @@
 //
 //	attach.go          connect this terminal to a job
 //	close.go           close a session
-//	completion.go      print the script that completes verbs, flags and ids
+//	completion.go      print a shell completion script
 //	deadline.go        change the deadline of a job
-//	doctor.go          report what this machine allows
+//	doctor.go          check kernel features, limits, shells and the daemon
 //	events.go          print events as they happen
 //	handover.go        move a live job to another scope
-//	help.go            print how a verb is used
+//	help.go            print the help of a verb
 //	keeper.go          run as a keeper (hidden; the daemon starts it)
 //	kill.go            kill jobs without grace
 //	logs.go            print the output of a job
@@ -26,10 +26,10 @@
 //	show.go            print the record of a job
 //	shutdown.go        stop the daemon
 //	signal.go          send a signal to a job
-//	stats.go           count what the daemon holds
+//	stats.go           count jobs, sessions and connections
 //	stop.go            stop jobs
-//	terminal_guard.go  restore the terminal of a killed troupe (hidden)
+//	terminal_guard.go  restore the terminal after troupe is killed (hidden)
 //	version.go         print the version
-//	wait.go            wait for jobs, their output or a port
+//	wait.go            wait until jobs end, print a line or open a port
 //	write.go           write to the input of a job
 package main

@@ -14,10 +14,10 @@ import (
 func doctorCommand(m *cli.Main) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Say what this machine allows, and what is done where it does not", Args: flags.NoArgs,
-		Long: `Look at what the kernel and the user's rights give troupe, the limits that bound
-it, the directories it uses, and the daemon. The exit status is 1 if there is a problem: commands,
-or a daemon, cannot be run, or the daemon can start nothing.`,
+		Use: "doctor", Short: "Check kernel features, limits, shells and the daemon", Args: flags.NoArgs,
+		Long: `Check the kernel features and rights that troupe uses and what replaces missing
+ones, limits, directories, shells and the daemon. The exit status is 1 if there is a problem: troupe cannot run
+commands or a daemon, or the running daemon cannot start jobs.`,
 		RunE: func(*cobra.Command, []string) error {
 			c := doctor.Examine(m)
 			show := c.Print

@@ -26,20 +26,21 @@ type eventFlags struct {
 func eventsCommand(m *cli.Main) *cobra.Command {
 	f := &eventFlags{}
 	cmd := &cobra.Command{
-		Use: "events [flags]", Short: "Show what happens, with a number each", Args: flags.NoArgs,
-		Long: `Show what has happened to jobs, sessions and scopes, oldest first. With -f go on with
-what happens; a daemon that restarts is waited for. What is no longer held is said.`,
+		Use: "events [flags]", Short: "Print numbered events of jobs, sessions and scopes", Args: flags.NoArgs,
+		Long: `Print the events of jobs, sessions and scopes, oldest first. With -f, follow new
+events, and wait for a daemon that restarts. A line reports events that are no longer
+stored.`,
 		Example: `  troupe events -f --ends --json | while read -r event; do ...; done
   troupe events --after 1234`,
 	}
 	set := cmd.Flags()
-	set.BoolVarP(&f.follow, "follow", "f", false, "go on with what happens; without --after only with that")
-	set.Var((*flags.Seq)(&f.after), "after", "what has a number above `SEQ`")
-	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
-	set.StringVar(&f.job, "job", "", "only of `JOB`")
+	set.BoolVarP(&f.follow, "follow", "f", false, "follow new events; without --after, print only new ones")
+	set.Var((*flags.Seq)(&f.after), "after", "only events with a number above `SEQ`")
+	set.StringVar(&f.scope, "scope", "", "only events at and below the scope `PATH`")
+	set.StringVar(&f.job, "job", "", "only events of `JOB`")
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
 	_ = cmd.RegisterFlagCompletionFunc("job", connect.JobIDs(m, true, 0))
-	set.Bool("json", false, "print one object a line")
+	set.Bool("json", false, "print one object per line")
 	return connect.NewCommand(m, cmd, connect.Scoped(&f.scope), func(a *connect.Command) error {
 		a.JSON, _ = set.GetBool("json")
 		return a.UntilReaderGone(func() error { return followEvents(a, f) })

@@ -11,9 +11,9 @@ import (
 
 func handoverCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "handover [flags] JOB SCOPE", Short: "Give a live job to another owner", ValidArgsFunction: oneByOne(connect.JobIDs(m, false, 1), connect.ScopePaths(m)),
+		Use: "handover [flags] JOB SCOPE", Short: "Move a live job to another scope", ValidArgsFunction: oneByOne(connect.JobIDs(m, false, 1), connect.ScopePaths(m)),
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "JOB", "SCOPE") },
-		Long: "Move a live job to the default session of another scope. Its process does not\nnotice.",
+		Long: "Move a live job to the default session of another scope. Its processes are not\naffected.",
 	}
 	check := func(a *connect.Command) error { return connect.CheckScope(a, "", a.Args[1]) }
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {

@@ -14,7 +14,7 @@ import (
 // helpCommand returns the verb help, which prints the same as --help of a verb.
 func helpCommand(m *cli.Main, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use: "help [VERB]", Short: "Say how a verb is used", Args: cobra.ArbitraryArgs,
+		Use: "help [VERB]", Short: "Print the help of a verb", Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 			for _, verb := range root.Commands() {
 				if len(args) == 0 && verb.IsAvailableCommand() {

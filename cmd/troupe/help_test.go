@@ -63,7 +63,7 @@ func TestTheHelpFitsATerminal(t *testing.T) {
 			}
 		}
 		if cmd.Short == "" {
-			t.Errorf("nobody says what %s is for", cmd.Name())
+			t.Errorf("%s has no short description", cmd.Name())
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestArgumentsAreCompleted(t *testing.T) {
 		args      []string
 		has, ends string
 	}{
-		{[]string{"help", ""}, "run\tRun a command to its end\n", ":4"},
+		{[]string{"help", ""}, "run\tRun a command and exit with its status\n", ":4"},
 		{[]string{"help", "run", ""}, "", ":4"},
 		{[]string{"scopes", ""}, "", ":4"},
 		{[]string{"signal", "j1", ""}, "\nTERM\n", ":4"},

@@ -15,7 +15,7 @@ func keeperCommand(m *cli.Main) *cobra.Command {
 	var fd int
 	var noCgroup, alone bool
 	cmd := &cobra.Command{
-		Use: "keeper --dir DIR [--fd N]", Short: "Hold jobs for a daemon", Args: flags.NoArgs, Hidden: true,
+		Use: "keeper --dir DIR [--fd N]", Short: "Run jobs for a daemon", Args: flags.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
 				err := messages.Invalid("dir", "a keeper needs a directory of its own")
@@ -25,9 +25,9 @@ func keeperCommand(m *cli.Main) *cobra.Command {
 			return keeper.Main(dir, fd, m.Describe().Version, noCgroup, alone)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "its directory: lease, journal, logs and socket")
-	cmd.Flags().IntVar(&fd, "fd", -1, "one end of a socket pair whose other end is its first client's")
-	cmd.Flags().BoolVar(&noCgroup, "no-cgroup", false, "do without cgroups")
-	cmd.Flags().BoolVar(&alone, "alone", false, "hold one detached job, and end with it")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory of the keeper: lease, journal, logs and socket")
+	cmd.Flags().IntVar(&fd, "fd", -1, "descriptor of a socket that is connected to the first client")
+	cmd.Flags().BoolVar(&noCgroup, "no-cgroup", false, "do not use cgroups")
+	cmd.Flags().BoolVar(&alone, "alone", false, "run one detached job, and end with it")
 	return cmd
 }

@@ -10,8 +10,8 @@ import (
 
 func killCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "kill [flags] JOB...", Short: "Kill jobs at once, with everything they started", Args: flags.SomeJobs, ValidArgsFunction: connect.JobIDs(m, false, 0),
-		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
+		Use: "kill [flags] JOB...", Short: "Kill jobs and everything they started", Args: flags.SomeJobs, ValidArgsFunction: connect.JobIDs(m, false, 0),
+		Long: "Kill all processes of the jobs at once and return when none is left, as troupe\nstop --force.",
 	}
 	connect.ByPIDFile(cmd)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error { return stopJobs(a, "", -1) })

@@ -50,11 +50,11 @@ func newRoot(m *cli.Main) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "troupe VERB [flags] [ARG...]",
 		Short: "A supervisor of shell jobs",
-		Long: `troupe runs a command, keeps every byte it prints, ends it and everything it
-started when told to, and reports how it ended exactly once.`,
-		Example: `  troupe run 'make test 2>&1 | tail'      one argument is shell text
-  troupe run --timeout 10m go test ./...  several are a program and its words
-  troupe doctor                           what this machine allows`,
+		Long: `troupe runs shell commands as supervised jobs. It stores their output, stops
+everything they started, and reports exactly once how each one ended.`,
+		Example: `  troupe run 'make test 2>&1 | tail'      one argument: shell text
+  troupe run --timeout 10m go test ./...  several: a program and its arguments
+  troupe doctor                           check this machine`,
 		Args: noSuchVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
@@ -81,7 +81,7 @@ started when told to, and reports how it ended exactly once.`,
 			plainUsages(root)
 		}
 	}
-	root.Flags().BoolVar(&version, "version", false, "say which troupe this is")
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.Flags().SetInterspersed(false)
 	root.Flags().SortFlags = false
 	root.SuggestionsMinimumDistance = 2 // SuggestionsFor has no default of its own

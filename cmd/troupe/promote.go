@@ -12,8 +12,8 @@ import (
 
 func promoteCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, false, 1),
-		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice. It stays then, also if it was in the background before,\nwhen the agent leaves in whose scope it is.",
+		Use: "promote [flags] JOB", Short: "Move a foreground job to the background", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, false, 1),
+		Long: "Move a foreground job to the background and answer its client at once. Its processes\nare not affected. The job then outlives the agent that owns its scope, even if it was\nin the background before.",
 	}
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		job, err := a.Promote(a.Ctx, messages.PromoteCommand{Job: messages.JobID(a.Args[0]), Keep: true})

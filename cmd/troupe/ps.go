@@ -26,17 +26,17 @@ type psFlags struct {
 func psCommand(m *cli.Main) *cobra.Command {
 	f := &psFlags{}
 	cmd := &cobra.Command{
-		Use: "ps [flags]", Short: "List the jobs of the daemon", Args: flags.NoArgs,
-		Long: `List the jobs that live, oldest first; with -a the finished ones, too. On a
-terminal a long command is cut at its edge; a narrow one has fewer columns.`,
+		Use: "ps [flags]", Short: "List jobs", Args: flags.NoArgs,
+		Long: `List the live jobs of the daemon, oldest first; with -a, finished ones too. On a
+terminal, long commands are cut, and a narrow one shows fewer columns.`,
 		Example: `  troupe ps -a --scope main/ci
   troupe stop $(troupe ps -q --state running)`,
 	}
 	set := cmd.Flags()
-	set.BoolVarP(&f.all, "all", "a", false, "finished jobs, too")
-	set.BoolVarP(&f.quiet, "quiet", "q", false, "only the ids")
-	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
-	set.StringVar(&f.state, "state", "", "only `STATE`: queued, starting, running, stopping, draining or finished")
+	set.BoolVarP(&f.all, "all", "a", false, "include finished jobs")
+	set.BoolVarP(&f.quiet, "quiet", "q", false, "print only ids")
+	set.StringVar(&f.scope, "scope", "", "only jobs at and below the scope `PATH`")
+	set.StringVar(&f.state, "state", "", "only jobs in `STATE`: queued, starting, running, stopping, draining or finished")
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error { return listJobs(a, f) })
 }
 

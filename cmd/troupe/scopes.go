@@ -15,7 +15,7 @@ import (
 )
 
 func scopesCommand(m *cli.Main) *cobra.Command {
-	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(connect.ScopePaths(m)), Args: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List scopes and their quotas", ValidArgsFunction: oneByOne(connect.ScopePaths(m)), Args: func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}

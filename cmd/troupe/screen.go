@@ -16,10 +16,10 @@ import (
 
 func screenCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, true, 1),
-		Long: `Show what is to be seen on the terminal of a job: its text, without the blank lines at
-the end. --json has the size, the cursor, the title and the modes, too. Of a job that has
-ended it is what was seen last.`,
+		Use: "screen [flags] JOB", Short: "Print the screen of a job's terminal", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, true, 1),
+		Long: `Print the text on the screen of a job's terminal, without blank lines at the end.
+--json adds the size, the cursor, the title and the modes. For a job that has ended,
+it is the last screen.`,
 		Example: "  troupe screen j7",
 	}
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {

@@ -18,13 +18,13 @@ func sessionsCommand(m *cli.Main) *cobra.Command {
 	var scope string
 	var recent bool
 	cmd := &cobra.Command{
-		Use: "sessions [flags]", Short: "List the places to run", Args: flags.NoArgs,
-		Long: `List the sessions: the live shells of troupe run -s, and the places on pipes and
-terminals in which each command is a process of its own. With --recent the last 100
-that have ended, before the daemon began, too, the last one first.`,
+		Use: "sessions [flags]", Short: "List sessions", Args: flags.NoArgs,
+		Long: `List the sessions: live shells of troupe run -s, and sessions on pipes and terminals,
+which run each command as a separate process. With --recent, list the last 100 that
+ended, newest first, also from before the daemon started.`,
 	}
-	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
-	cmd.Flags().BoolVar(&recent, "recent", false, "those that have ended, at most 100")
+	cmd.Flags().StringVar(&scope, "scope", "", "only sessions at and below the scope `PATH`")
+	cmd.Flags().BoolVar(&recent, "recent", false, "list the last 100 sessions that have ended")
 	return connect.NewCommand(m, cmd, connect.Scoped(&scope), func(a *connect.Command) error {
 		list, err := a.ListSessions(a.Ctx, messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
 		switch {

@@ -18,8 +18,8 @@ import (
 
 func showCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, true, 1),
-		Long: "Show the record of a job, named by its id, its ULID or the name that it was given.",
+		Use: "show [flags] JOB", Short: "Print the record of a job", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, true, 1),
+		Long: "Print the record of a job, given by its id, ULID or name.",
 	}
 	connect.ByPIDFile(cmd)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {

@@ -15,12 +15,12 @@ func shutdownCommand(m *cli.Main) *cobra.Command {
 	var stopJobs bool
 	grace := flags.Duration{Name: "grace", Zero: true}
 	cmd := &cobra.Command{
-		Use: "shutdown [flags]", Short: "End the daemon", Args: flags.NoArgs,
-		Long: `End the daemon. Its jobs live on, if the keeper holds them; else they would end
-with it, and it goes on as long as there are any.`,
+		Use: "shutdown [flags]", Short: "Stop the daemon", Args: flags.NoArgs,
+		Long: `Stop the daemon. Its jobs continue if a keeper runs them. Else they would end with
+it, and the daemon refuses to stop while it has jobs.`,
 	}
-	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "end all jobs first")
-	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
+	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "stop all jobs first")
+	cmd.Flags().Var(&grace, "grace", "time from TERM to KILL (default each job's own)")
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		f := stopFlags{grace: grace}
 		about, err := a.Version(a.Ctx)

@@ -16,9 +16,9 @@ func signalCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(connect.JobIDs(m, false, 1), signalWords),
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "JOB", "SIGNAL") },
-		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
+		Long: "Send a signal, such as INT, SIGINT or 2, to the main process of a job.",
 	}
-	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
+	cmd.Flags().BoolVar(&tree, "tree", false, "send it to all processes of the job")
 	check := func(a *connect.Command) error {
 		if engine.SignalNumber(a.Args[1]) == 0 {
 			return messages.Invalid("signal", out.Quoted(a.Args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")

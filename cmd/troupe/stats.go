@@ -16,7 +16,7 @@ import (
 )
 
 func statsCommand(m *cli.Main) *cobra.Command {
-	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: flags.NoArgs}
+	cmd := &cobra.Command{Use: "stats", Short: "Count jobs, sessions and connections of the daemon", Args: flags.NoArgs}
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		s, err := a.Stats(a.Ctx)
 		switch {

@@ -24,10 +24,10 @@ type stopFlags struct {
 func stopCommand(m *cli.Main) *cobra.Command {
 	f := &stopFlags{grace: flags.Duration{Name: "grace", Zero: true}}
 	cmd := &cobra.Command{
-		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: connect.JobIDs(m, false, 0),
-		Long: `Ask all processes of the jobs to end (TERM), kill them after the grace, and
-return when nothing of them is left. A job that has ended already is no error.`,
-		Annotations: map[string]string{flags.HelpEnd: "Exit status: 0; 4 if a process could not be ended, which is named then; 1 without\nsuch a job, 2 if the flags make no sense."},
+		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "Stop jobs and everything they started", ValidArgsFunction: connect.JobIDs(m, false, 0),
+		Long: `Stop all processes of the jobs with TERM, kill them after the grace, and return when
+none is left. It is not an error if a job has ended already.`,
+		Annotations: map[string]string{flags.HelpEnd: "Exit status: 0; 4 if processes survive, which are listed; 1 if there is no such\njob; 2 for invalid usage."},
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case cmd.Flags().Changed("scope") && len(args) > 0:
@@ -39,9 +39,9 @@ return when nothing of them is left. A job that has ended already is no error.`,
 		},
 	}
 	set := cmd.Flags()
-	set.Var(&f.grace, "grace", "from TERM to KILL (default each job's own, 5s if it has none)")
+	set.Var(&f.grace, "grace", "time from TERM to KILL (default each job's own, or 5s)")
 	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
-	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
+	set.StringVar(&f.scope, "scope", "", "stop all jobs at and below the scope `PATH`")
 	connect.ByPIDFile(cmd)
 	check := func(a *connect.Command) error {
 		if f.force && f.grace.Given && f.grace.D > 0 {

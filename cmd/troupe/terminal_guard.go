@@ -10,7 +10,7 @@ import (
 
 func terminalGuardCommand(m *cli.Main) *cobra.Command {
 	return &cobra.Command{
-		Use: terminal.GuardVerb, Short: "Restore the terminal of a troupe that is killed", Args: flags.NoArgs, Hidden: true,
+		Use: terminal.GuardVerb, Short: "Restore the terminal after troupe is killed", Args: flags.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error { return terminal.RestoreTerminal(m) },
 	}
 }

@@ -13,7 +13,7 @@ import (
 func versionCommand(m *cli.Main) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Say which troupe this is", Args: flags.NoArgs,
+		Use: "version", Short: "Print the version", Args: flags.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return out.WriteJSON(m.Out, m.Describe())

@@ -36,29 +36,30 @@ type waitFlags struct {
 func waitCommand(m *cli.Main) *cobra.Command {
 	f := &waitFlags{quiet: flags.Duration{Name: "quiet"}, timeout: flags.Duration{Name: "timeout"}}
 	cmd := &cobra.Command{
-		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: flags.SomeJobs, ValidArgsFunction: connect.JobIDs(m, true, 0),
-		Long: `Wait until all of the jobs, or with --any one of them, have ended or do what the
-flags say. What has happened already counts.`,
-		Example: `  troupe wait j7                        and exit as it did
+		Use: "wait [flags] JOB...", Short: "Wait until jobs end, print a line or open a port", Args: flags.SomeJobs, ValidArgsFunction: connect.JobIDs(m, true, 0),
+		Long: `Wait until all of the jobs, or one of them with --any, have ended or meet the
+condition of a flag. What has happened already counts.`,
+		Example: `  troupe wait j7                        and exit with its status
   troupe wait --match 'listening on' --timeout 30s j7
-  troupe wait --match '^ready$' j7      until there is such a line
-  troupe wait --port 8080 j7            until it, or what it started, listens
+  troupe wait --match '^ready$' j7      until it prints such a line
+  troupe wait --port 8080 j7            until one of its processes listens
   troupe wait --any j7 j8`,
-		Annotations: map[string]string{flags.HelpEnd: `A job waits for input while a process of it is held up in a read of its empty input
-(troupe run -i). One that waits for several things at once (poll, select, epoll: Node,
-asyncio, read -t) is not seen to.
+		Annotations: map[string]string{flags.HelpEnd: `A job waits for input while one of its processes blocks in a read of its empty input
+(troupe run -i). A process that waits for several things at once (poll, select, epoll:
+Node, asyncio, read -t) is not detected.
 
-Exit status: of one job without a condition, its own, as of troupe run. Else 0; 3 if
-a job can no longer do it; 124 if the time is over; 1 without such a job.`},
+Exit status: for one job without a condition that of the job, as with troupe run; else
+0; 3 if a job can no longer meet the condition; 124 after --timeout; 1 without such a
+job.`},
 	}
 	set := cmd.Flags()
-	set.BoolVar(&f.anyJob, "any", false, "one of the jobs is enough")
-	set.BoolVar(&f.allJobs, "all", false, "all of them, which is the default")
+	set.BoolVar(&f.anyJob, "any", false, "wait for one of the jobs")
+	set.BoolVar(&f.allJobs, "all", false, "wait for all of the jobs (the default)")
 	set.StringVar(&f.match, "match", "", "until the output matches the regular expression `RE`")
-	set.StringVar(&f.port, "port", "", "until the job listens on port `N`, or HOST:N takes connections")
-	set.Var(&f.quiet, "quiet", "until it has written nothing for D")
-	set.BoolVar(&f.input, "input", false, "until it waits for what troupe write gives it")
-	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
+	set.StringVar(&f.port, "port", "", "until the job listens on port `N`, or HOST:N accepts connections")
+	set.Var(&f.quiet, "quiet", "until the job has printed nothing for D")
+	set.BoolVar(&f.input, "input", false, "until the job waits for input from troupe write")
+	set.Var(&f.timeout, "timeout", "wait at most D (default no limit)")
 	connect.ByPIDFile(cmd)
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error { return waitJobs(a, f) })
 }

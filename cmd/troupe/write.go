@@ -29,20 +29,19 @@ func writeCommand(m *cli.Main) *cobra.Command {
 			}
 			return flags.OneJob(cmd, args[:min(len(args), 1)]) // an empty text is a line
 		},
-		Long: `Write a line to the standard input of a job; without a text, what troupe itself
-reads, byte by byte. The job must read a pipe, one of troupe run -b -i or a
-foreground run whose input is still open, or be on a terminal: there keys are sent
-as its program has asked for them.`,
+		Long: `Write TEXT as a line to the input of a job; without TEXT, copy stdin to it byte by
+byte. The job must have an open input (troupe run -b -i, or a run in the foreground)
+or a terminal. On a terminal, keys are encoded as its program has asked for.`,
 		Example: `  troupe write j7 yes
-  troupe write j7 --keys 'y{enter}'         no newline but those that are named
+  troupe write j7 --keys 'y{enter}'         no newline is added
   troupe write j7 --keys '{up}<C-c>'        on a terminal
-  troupe write j7 --paste < function.py     into an editor, say
+  troupe write j7 --paste < function.py     into an editor
   troupe write j7 --eof < answers.txt`,
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>, on a terminal {up} {f1} …")
-	set.BoolVar(&f.paste, "paste", false, "paste it: on a terminal no newline is added, and its program is told if it has asked")
-	set.BoolVar(&f.eof, "eof", false, "then end the input")
+	set.BoolVar(&f.paste, "paste", false, "paste the text: on a terminal without a newline, and bracketed if its program asks")
+	set.BoolVar(&f.eof, "eof", false, "then close the input")
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error {
 		w := &connect.InputWriter{Command: a, ID: messages.JobID(a.Args[0])}
 		return w.Finish(f.eof, writeAll(w, f))
