@@ -38,7 +38,7 @@ daemon's jobs if the daemon answers at once.`,
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(m.Out)
 			}
-			e := messages.Invalid("shell", fmt.Sprintf("%q is no shell that completes", args[0]))
+			e := messages.Invalid("shell", fmt.Sprintf("unsupported shell %q", args[0]))
 			e.Hint = "use bash, zsh, fish or powershell"
 			return e
 		},

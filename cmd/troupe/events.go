@@ -107,9 +107,9 @@ func eventText(e wire.Event, now time.Time) string {
 	case e.Scope != nil:
 		return what + " " + string(e.Scope.Path) + prefixed(": ", e.Scope.Reason)
 	case e.Kind == wire.FactsDropped && e.Seq < e.From:
-		return fmt.Sprintf("the numbers begin anew: what happened behind %d is not known", e.From-1)
+		return fmt.Sprintf("event numbers restart with a new journal; events after %d are unknown", e.From-1)
 	case e.Kind == wire.FactsDropped:
-		return fmt.Sprintf("those from %d on are no longer held", e.From)
+		return fmt.Sprintf("events %d to %d are no longer stored", e.From, e.Seq)
 	}
 	return what
 }

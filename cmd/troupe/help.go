@@ -45,8 +45,8 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := messages.Invalid("verb", fmt.Sprintf("there is no verb %q", args[0]))
-	err.Hint = "troupe --help lists them; to run a command: troupe run " + out.Quoted(args[0])
+	err := messages.Invalid("verb", fmt.Sprintf("unknown verb %q", args[0]))
+	err.Hint = "see troupe --help; to run a command: troupe run " + out.Quoted(args[0])
 	near := cmd.SuggestionsFor(args[0])
 	if verb := elsewhere[args[0]]; verb != "" {
 		near = []string{verb}

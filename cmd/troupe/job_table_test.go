@@ -60,7 +60,7 @@ func TestStatusTexts(t *testing.T) {
 // One of something is one.
 func TestNumbersOfThings(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 1, OutputOpen: true}, time.Now()), "left  1 process, with its output open\n")
-	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 2}, time.Now()), "left  2 processes\n")
+	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 1, OutputOpen: true}, time.Now()), "leftover  1 process, output still open\n")
+	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 2}, time.Now()), "leftover  2 processes\n")
 	require.Equal(t, "1 job, 2 sessions", quotaText(messages.ScopeQuota{Jobs: 1, Sessions: 2}))
 }

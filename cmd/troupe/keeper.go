@@ -18,8 +18,8 @@ func keeperCommand(m *cli.Main) *cobra.Command {
 		Use: "keeper --dir DIR [--fd N]", Short: "Run jobs for a daemon", Args: flags.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
-				err := messages.Invalid("dir", "a keeper needs a directory of its own")
-				err.Hint = "give --dir; but keepers are started by the daemon"
+				err := messages.Invalid("dir", "--dir is missing")
+				err.Hint = "the daemon starts keepers; to start the daemon: troupe serve"
 				return err
 			}
 			return keeper.Main(dir, fd, m.Describe().Version, noCgroup, alone)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ terminal, long commands are cut, and a narrow one shows fewer columns.`,
 
 func (f *psFlags) check(a *connect.Command) error {
 	if a.Cmd.Flags().Changed("state") && !slices.Contains(states, f.state) {
-		return messages.Invalid("state", "there is no such state as "+out.Quoted(f.state)+"; use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
+		return messages.Invalid("state", "invalid state "+strconv.Quote(f.state)+": use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
 	}
 	return connect.CheckScope(a, "scope", f.scope)
 }

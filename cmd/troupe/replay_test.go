@@ -63,7 +63,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b`), "WHEN"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m)\b`), "TIME"},
 	{regexp.MustCompile(`\b\d+(\.\d+)? (B|KiB|MiB)\b`), "SIZE"},
-	{regexp.MustCompile(`held by \w+`), "held by ISOLATION"},
+	{regexp.MustCompile(`isolation \w+`), "isolation ISOLATION"},
 	{regexp.MustCompile(` {2,}`), " "},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }

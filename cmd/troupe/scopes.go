@@ -35,7 +35,7 @@ func scopesCommand(m *cli.Main) *cobra.Command {
 			return err
 		}
 		object := wire.ScopeList{V: wire.Version, Scopes: []wire.Scope{}}
-		t := &out.Table{Head: []string{"SCOPE", "JOBS", "SESSIONS", "AT MOST"}}
+		t := &out.Table{Head: []string{"SCOPE", "JOBS", "SESSIONS", "QUOTA"}}
 		for _, s := range list {
 			object.Scopes = append(object.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
 			t.Add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))

@@ -31,7 +31,7 @@ it is the last screen.`,
 			return a.Object(s)
 		}
 		if s.At < s.Bytes {
-			a.PrintError(fmt.Errorf("the output grows faster than it can be drawn: this is how it was %s ago", humanize.IBytes(uint64(s.Bytes-s.At))))
+			a.PrintError(fmt.Errorf("the screen lags the output by %s; the job prints faster than troupe draws", humanize.IBytes(uint64(s.Bytes-s.At))))
 		}
 		_, err = a.Main.Out.WriteString(screenText(s.Lines))
 		return err

@@ -41,7 +41,7 @@ ended, newest first, also from before the daemon started.`,
 
 // sessionTable lists sessions.
 func sessionTable(list []messages.SessionInfo, now time.Time) *out.Table {
-	t := &out.Table{Head: []string{"SCOPE", "SESSION", "BACKEND", "SHELL", "STATUS", "RUNNING", "QUEUED", "LEFT", "DIRECTORY"}, Spare: []int{7, 6, 5, 2}}
+	t := &out.Table{Head: []string{"SCOPE", "SESSION", "BACKEND", "SHELL", "STATUS", "RUNNING", "QUEUED", "LEFTOVERS", "DIRECTORY"}, Spare: []int{7, 6, 5, 2}}
 	for _, s := range list {
 		state := "busy"
 		if s.Idle() {

@@ -41,7 +41,7 @@ func recordText(j messages.Job, now time.Time) string {
 	fmt.Fprintf(&b, "%s %s\n", j.ID, out.Clean(out.Shorten(j.Command, recordWidth)))
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
-			fmt.Fprintf(&b, "%10s  %s\n", name, out.Clean(text))
+			fmt.Fprintf(&b, "%11s  %s\n", name, out.Clean(text))
 		}
 	}
 	line("status", "%s", statusText(j, now))
@@ -50,14 +50,14 @@ func recordText(j messages.Job, now time.Time) string {
 		line("error", "%v", &j.Err)
 	}
 	line("name", "%s", j.Name)
-	line("purpose", "%s", j.Description)
-	line("place", "%s, session %s, %s", j.Scope, j.Session, j.Backend)
+	line("description", "%s", j.Description)
+	line("scope", "%s, session %s, %s", j.Scope, j.Session, j.Backend)
 	if j.Terminal != (messages.Terminal{}) {
 		line("terminal", "%d rows, %d columns", j.Terminal.Rows, j.Terminal.Cols)
 	}
 	line("directory", "%s", j.Dir)
 	if j.PID > 0 {
-		line("process", "%d%s", j.PID, prefixed(", held by ", string(j.Isolation)))
+		line("process", "%d%s", j.PID, prefixed(", isolation ", string(j.Isolation)))
 	}
 	line("uid", "%s", j.UID)
 	line("created", "%s", timeText(j.Created, now))
@@ -73,18 +73,18 @@ func recordText(j messages.Job, now time.Time) string {
 		line(out.Stream.String(), "%s%s%s", humanize.IBytes(uint64(max(out.Bytes, 0))), prefixed(" in ", out.File), gapsText(out.Elided))
 	}
 	if j.OutputOpen {
-		line("left", "%s, with its output open", out.Plural(j.Children, "process"))
+		line("leftover", "%s, output still open", out.Plural(j.Children, "process"))
 	} else if j.Children > 0 {
-		line("left", "%s", out.Plural(j.Children, "process"))
+		line("leftover", "%s", out.Plural(j.Children, "process"))
 	}
 	for _, s := range j.Survivors {
 		line("survivor", "process %d: %s", s.PID, out.SurvivorText(s))
 	}
 	for _, n := range j.OnFinish {
-		line("told", "%s: %s", out.Shorten(n.To, recordWidth), noticeText(n))
+		line("notice", "%s: %s", out.Shorten(n.To, recordWidth), noticeText(n))
 	}
 	for _, flag := range j.Flags {
-		line("note", "%s", flag)
+		line("flag", "%s", flag)
 	}
 	return b.String()
 }
@@ -93,7 +93,7 @@ func recordText(j messages.Job, now time.Time) string {
 func noticeText(n messages.Notice) string {
 	text := strings.ReplaceAll(string(n.State), "_", " ")
 	if n.Tries > 1 {
-		text += fmt.Sprintf(" at try %d", n.Tries)
+		text += fmt.Sprintf(" at attempt %d", n.Tries)
 	}
 	return text + prefixed(": ", n.Err.Message)
 }
@@ -131,5 +131,5 @@ func gapsText(gaps []messages.OutputGap) string {
 	if lost == 0 {
 		return ""
 	}
-	return ", " + humanize.IBytes(uint64(lost)) + " of it left out"
+	return ", " + humanize.IBytes(uint64(lost)) + " not stored"
 }

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/spf13/cobra"
 
 	"troupe/backends/engine"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
-	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -21,7 +22,7 @@ func signalCommand(m *cli.Main) *cobra.Command {
 	cmd.Flags().BoolVar(&tree, "tree", false, "send it to all processes of the job")
 	check := func(a *connect.Command) error {
 		if engine.SignalNumber(a.Args[1]) == 0 {
-			return messages.Invalid("signal", out.Quoted(a.Args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
+			return messages.Invalid("signal", "invalid signal "+strconv.Quote(a.Args[1])+": use a name such as INT or TERM, or a number up to 64")
 		}
 		return nil
 	}

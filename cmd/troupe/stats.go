@@ -25,7 +25,7 @@ func statsCommand(m *cli.Main) *cobra.Command {
 		case a.JSON:
 			return a.Object(s)
 		}
-		t := &out.Table{Head: []string{"WHAT", "NUMBER"}}
+		t := &out.Table{Head: []string{"NAME", "VALUE"}}
 		for _, state := range slices.Sorted(maps.Keys(s.Jobs)) {
 			t.Add("jobs "+string(state), strconv.Itoa(s.Jobs[state]))
 		}
@@ -33,7 +33,7 @@ func statsCommand(m *cli.Main) *cobra.Command {
 		t.Add("sessions", strconv.Itoa(s.Sessions))
 		t.Add("connections", strconv.Itoa(s.Connections))
 		t.Add("subscriptions", strconv.Itoa(s.Subscriptions))
-		t.Add("daemon", fmt.Sprintf("%s, process %d, for %s", s.Version, s.PID, out.Ago(time.Duration(s.UptimeMS)*time.Millisecond)))
+		t.Add("daemon", fmt.Sprintf("%s, process %d, up %s", s.Version, s.PID, out.Ago(time.Duration(s.UptimeMS)*time.Millisecond)))
 		return out.PrintTable(m, t)
 	})
 }

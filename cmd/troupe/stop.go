@@ -31,7 +31,7 @@ none is left. It is not an error if a job has ended already.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case cmd.Flags().Changed("scope") && len(args) > 0:
-				return messages.Invalid("arguments", "--scope names all jobs of a scope, so "+out.Quoted(args[0])+" is too much; give one of them")
+				return messages.Invalid("arguments", "--scope and the job "+out.Quoted(args[0])+" contradict each other; give one of them")
 			case cmd.Flags().Changed("scope"):
 				return nil
 			}
@@ -48,7 +48,7 @@ none is left. It is not an error if a job has ended already.`,
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
 		if connect.PIDFileOf(cmd) != "" && cmd.Flags().Changed("scope") {
-			return messages.Invalid("arguments", "--pid-file names one job, and --scope all of a scope; give one of them")
+			return messages.Invalid("arguments", "--pid-file and --scope contradict each other; give one of them")
 		}
 		return connect.CheckScope(a, "scope", f.scope)
 	}
@@ -95,7 +95,7 @@ func stopJobs(a *connect.Command, scope string, grace time.Duration) error {
 		return survived(a, all)
 	}
 	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // all jobs have ended, or the scope is mistyped
-		a.PrintError(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
+		a.PrintError(fmt.Errorf("no live jobs at or below scope %s", scope))
 	}
 	return a.Together(all, all.Failures)
 }

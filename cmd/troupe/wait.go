@@ -11,7 +11,6 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
-	"troupe/internal/cli/out"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
@@ -76,7 +75,7 @@ func (f *waitFlags) condition(given func(string) bool) (messages.Condition, erro
 			continue
 		}
 		if chosen != "" {
-			return c, messages.Invalid("condition", "--"+chosen+" and --"+flag.name+" are two conditions; give one of them")
+			return c, messages.Invalid("condition", "--"+chosen+" and --"+flag.name+" are both conditions; give one of them")
 		}
 		chosen, c.Kind = flag.name, flag.kind
 	}
@@ -102,7 +101,7 @@ func portOf(text string) (host string, port int, err error) {
 		}
 	}
 	if port, err = strconv.Atoi(number); err != nil {
-		return "", 0, messages.Invalid("port", "--port "+out.Quoted(text)+" is no port; give a number, or HOST:NUMBER")
+		return "", 0, messages.Invalid("port", "invalid port "+strconv.Quote(text)+": use a number or HOST:NUMBER")
 	}
 	return host, port, nil
 }
@@ -142,10 +141,10 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 	}
 	switch {
 	case end.TimedOut:
-		a.PrintError(errors.New("the time of --timeout is over"))
+		a.PrintError(errors.New("timed out (--timeout)"))
 		return cli.ExitStatus(statusTimeout)
 	case !end.Satisfied:
-		a.PrintError(errors.New("it can no longer happen: " + neverText(end.Jobs)))
+		a.PrintError(errors.New("the condition can no longer be met: " + neverText(end.Jobs)))
 		return cli.ExitStatus(statusImpossible)
 	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
 		return connect.ExitAs(a, end.Jobs[0])
@@ -160,9 +159,9 @@ func neverText(jobs []messages.Job) string {
 	case ends != "":
 		return ends
 	case len(jobs) == 1:
-		return string(jobs[0].ID) + " has no input that is open; troupe run -i gives a job one"
+		return string(jobs[0].ID) + " has no open input; start the job with troupe run -i"
 	}
-	return "not all of the jobs have an input that is open; troupe run -i gives a job one"
+	return "some jobs have no open input; start them with troupe run -i"
 }
 
 // endsText lists the ended jobs with their outcomes.

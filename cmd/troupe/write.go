@@ -54,13 +54,13 @@ func (f *writeFlags) check(a *connect.Command) error {
 	keys := a.Cmd.Flags().Changed("keys")
 	switch {
 	case keys && (f.paste || len(a.Args) > 1):
-		return messages.Invalid("keys", "--keys and a text are two things to write; give one of them")
+		return messages.Invalid("keys", "--keys contradicts TEXT and --paste; give one of them")
 	case keys:
 		_, err := shelltext.EncodeKeys(f.keys, shelltext.KeyMode{Kitty: shelltext.Disambiguate | shelltext.AllKeys})
 		return err
 	case len(a.Args) == 1 && (f.paste || !f.eof) && cli.IsTerminal(a.Main.In):
-		e := messages.Invalid("input", "there is nothing to write")
-		e.Hint = "troupe write JOB TEXT, --keys KEYS, --eof, or send it something: ... | troupe write JOB"
+		e := messages.Invalid("input", "no input to write")
+		e.Hint = "give TEXT, --keys or --eof, or use a pipe: ... | troupe write JOB"
 		return e
 	}
 	return nil
@@ -79,7 +79,7 @@ func writeAll(w *connect.InputWriter, f *writeFlags) (err error) {
 		case rerr != nil:
 			return out.Unreadable("input", "the input", rerr)
 		case len(b) > messages.MaxInput: // in JSON the text can exceed the request limit
-			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "what is to be pasted is over 256 KiB", Hint: "write it without --paste, or paste it in parts"}
+			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the text to paste is over 256 KiB", Hint: "paste it in parts, or write it without --paste"}
 		}
 		w.Through, err = w.Paste(w.Ctx, w.ID, string(b))
 	case len(text) > 0:
