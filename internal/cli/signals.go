@@ -161,13 +161,13 @@ func endOnQuit() {
 	}()
 }
 
-// Unstopped disables TSTP until the returned function is called: a program stopped now
+// DisableSuspend disables TSTP until the returned function is called: a program stopped now
 // would leave the changed terminal to the shell. It does not ignore the signal, since
 // started commands would inherit that.
-func Unstopped() (over func()) {
-	nobody := make(chan os.Signal, 1)
-	signal.Notify(nobody, unix.SIGTSTP)
-	return func() { signal.Stop(nobody) }
+func DisableSuspend() (restore func()) {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, unix.SIGTSTP)
+	return func() { signal.Stop(ignored) }
 }
 
 // SignalName returns the name of a signal as kill(1) lists it, such as SIGINT.

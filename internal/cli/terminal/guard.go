@@ -42,8 +42,8 @@ func (g *terminalGuard) keep(text string) {
 }
 
 // guardTerminal starts a guard that restores the modes and the screen of our terminal if we
-// are killed before over is called. If the guard cannot start, the verb runs without it.
-func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *Printer) (over func()) {
+// are killed before endGuard is called. If the guard cannot start, the verb runs without it.
+func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *Printer) (endGuard func()) {
 	text, err := unnamedFile()
 	if err != nil {
 		return func() {}
@@ -80,17 +80,17 @@ func changeTerminal(m *cli.Main, at *os.File, s *Printer, change func(modes *uni
 		}
 		now := *was
 		change(&now)
-		over, stays := guardTerminal(m, at, was, s), cli.Unstopped()
+		endGuard, enableSuspend := guardTerminal(m, at, was, s), cli.DisableSuspend()
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
-			stays()
-			over()
+			enableSuspend()
+			endGuard()
 			return
 		}
 		done = true
 		restore = func() {
 			_ = cli.Control(at, func(fd int) { _ = unix.IoctlSetTermios(fd, how(), was) })
-			stays()
-			over()
+			enableSuspend()
+			endGuard()
 		}
 	})
 	return restore, done
