@@ -13,7 +13,7 @@ import (
 
 // Signals receives the signals that end the command, in their order.
 type Signals struct {
-	Heard    chan os.Signal
+	Incoming chan os.Signal
 	pipe     chan os.Signal
 	Got      unix.Signal // first signal; 0: none
 	Detached atomic.Bool // whether the user has detached: what is left to show gets as little time as after a signal
@@ -28,10 +28,10 @@ const SignalBacklog = 4
 // script); Go cannot detect that of others. Writes to a closed pipe return an error
 // from now on.
 func Listen() *Signals {
-	s := &Signals{Heard: make(chan os.Signal, SignalBacklog), pipe: make(chan os.Signal, 1)}
+	s := &Signals{Incoming: make(chan os.Signal, SignalBacklog), pipe: make(chan os.Signal, 1)}
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
 		if !signal.Ignored(sig) {
-			signal.Notify(s.Heard, sig)
+			signal.Notify(s.Incoming, sig)
 		}
 	}
 	signal.Notify(s.pipe, unix.SIGPIPE)
@@ -51,7 +51,7 @@ func (s *Signals) First(sig os.Signal) bool {
 func (s *Signals) Received() bool {
 	if s.Got == 0 {
 		select {
-		case sig := <-s.Heard:
+		case sig := <-s.Incoming:
 			s.First(sig)
 		default:
 		}
@@ -67,7 +67,7 @@ func (s *Signals) HungUp(err error) bool {
 	}
 	if s.Got == 0 {
 		select {
-		case sig := <-s.Heard:
+		case sig := <-s.Incoming:
 			s.First(sig)
 		case <-time.After(ReaderPatience):
 		}
@@ -117,7 +117,7 @@ func (s *Signals) until(late <-chan time.Time, write func()) bool {
 			return true
 		case <-late:
 			return false
-		case sig := <-s.Heard:
+		case sig := <-s.Incoming:
 			if !s.First(sig) || sig == unix.SIGQUIT {
 				return false
 			}
@@ -130,10 +130,10 @@ func (s *Signals) until(late <-chan time.Time, write func()) bool {
 // signal ends the program at once. It records a signal that came before.
 func (s *Signals) Release() {
 	endOnQuit()
-	signal.Stop(s.Heard)
+	signal.Stop(s.Incoming)
 	for {
 		select {
-		case sig := <-s.Heard:
+		case sig := <-s.Incoming:
 			s.First(sig)
 		default:
 			return

@@ -15,7 +15,7 @@ func TestQuitDoesNotWaitForATerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began, never := time.Now(), make(chan struct{})
-		s := &Signals{Heard: make(chan os.Signal)}
+		s := &Signals{Incoming: make(chan os.Signal)}
 		s.First(unix.SIGQUIT)
 		if s.WaitBriefly(func() { <-never }) {
 			t.Error("it says that all was shown")

@@ -180,7 +180,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 			s.screen.Notef("left job %s as it is", s.Args[0])
 		}
 		return err
-	case sig := <-signals.Heard:
+	case sig := <-signals.Incoming:
 		signals.First(sig)
 		s.screen.GivesBack(true, signals)
 		return cli.ExitStatus(cli.SignalBase + int(signals.Got))

@@ -187,7 +187,7 @@ func (d *daemon) run() error {
 	defer stopped()
 	for {
 		select {
-		case sig := <-d.signals.Heard:
+		case sig := <-d.signals.Incoming:
 			if !d.signals.First(sig) {
 				d.log.Warn().Str("signal", cli.SignalName(sig)).Msg("ending at once")
 				d.makeUrgent()

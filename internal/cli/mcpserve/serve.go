@@ -54,7 +54,7 @@ func Serve(m *cli.Main, f *Flags) error {
 	defer cancel()
 	go func() {
 		select {
-		case <-signals.Heard:
+		case <-signals.Incoming:
 			cancel()
 		case <-ctx.Done():
 		}

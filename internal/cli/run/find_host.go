@@ -63,7 +63,7 @@ func (g *foreground) look() error {
 		if err == nil || !g.signals.Received() {
 			return err // a later signal is for the command
 		}
-	case sig := <-g.signals.Heard:
+	case sig := <-g.signals.Incoming:
 		g.signals.First(sig)
 	}
 	g.screen.Echoed(g.signals.Got)

@@ -143,7 +143,7 @@ func (g *foreground) wait(end <-chan ended) ended {
 		select {
 		case e := <-end:
 			return e
-		case sig := <-g.signals.Heard:
+		case sig := <-g.signals.Incoming:
 			g.interrupt(sig)
 		case <-g.asked:
 			g.screen.Notef("%s: the command was asked to end; once more kills it", cli.SignalName(g.signals.Got))
@@ -175,7 +175,7 @@ func (g *foreground) flush(job messages.Job) {
 		case err := <-g.relayed:
 			g.relayDone(err)
 			continue
-		case sig := <-g.signals.Heard:
+		case sig := <-g.signals.Incoming:
 			g.signals.First(sig)
 		case <-late:
 		}

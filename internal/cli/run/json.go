@@ -49,7 +49,7 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 		select {
 		case object := <-made:
 			return object
-		case sig := <-g.signals.Heard:
+		case sig := <-g.signals.Incoming:
 			g.signals.First(sig)
 			g.hurried = true
 		case <-late:

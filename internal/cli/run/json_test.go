@@ -43,7 +43,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &foreground{
 					screen:  terminal.NewPrinter(&cli.Main{Out: told, Err: told}),
-					signals: &cli.Signals{Heard: make(chan os.Signal, cli.SignalBacklog)},
+					signals: &cli.Signals{Incoming: make(chan os.Signal, cli.SignalBacklog)},
 				}
 				over := make(chan struct{})
 				result := at.result
@@ -54,7 +54,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 					}
 				}
 				for range at.signals {
-					g.signals.Heard <- unix.SIGINT
+					g.signals.Incoming <- unix.SIGINT
 				}
 				begun := time.Now()
 				object := g.object(job, result)

@@ -41,7 +41,7 @@ func (g *foreground) shutdown() error {
 				g.screen.GuardAgain()
 			}
 			return err
-		case sig := <-g.signals.Heard:
+		case sig := <-g.signals.Incoming:
 			g.signals.First(sig)
 			cancel()
 		}
