@@ -205,7 +205,7 @@ func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	})
 	ts.Check(told.Close())
-	ts.Check(connect.Heard(ready, "serve.log"))
+	ts.Check(connect.ReadReport(ready, "serve.log"))
 	pid := strconv.Itoa(cmd.Process.Pid)
 	ts.Value(daemonsKey).(daemons)[pid] = ended
 	ts.Setenv("DAEMON", pid)

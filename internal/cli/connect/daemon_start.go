@@ -118,17 +118,17 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 		return 0, fmt.Errorf("the daemon has no log: %w", err)
 	}
 	defer log.Close()
-	ready, told, err := os.Pipe()
+	ready, reportPipe, err := os.Pipe()
 	if err != nil {
 		return 0, err
 	}
 	defer ready.Close()
 	cmd := exec.Command(self, "serve", "--socket", at.Socket, "--state", at.State, "--ready-fd", "3")
 	cmd.Args[0] = "troupe"
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", daemonEnv(m), log, log, []*os.File{told}
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", daemonEnv(m), log, log, []*os.File{reportPipe}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	err = cmd.Start()
-	_ = told.Close()
+	_ = reportPipe.Close()
 	if err != nil {
 		return 0, fmt.Errorf("the daemon cannot be started: %w", err)
 	}
@@ -136,7 +136,7 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 		_ = ready.SetReadDeadline(until)
 	}
 	pid := cmd.Process.Pid
-	err = Heard(ready, logFile)
+	err = ReadReport(ready, logFile)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return 0, notReady(fmt.Sprintf("the daemon, process %d, has not been ready", pid), at)
 	}

@@ -36,26 +36,26 @@ func (r *ReadyPipe) Tell(err error) {
 	if r.pipe == nil {
 		return
 	}
-	told := readyObject{V: messages.JSONVersion}
+	report := readyObject{V: messages.JSONVersion}
 	if err != nil {
-		told.Error = out.Coded(err)
+		report.Error = out.Coded(err)
 	}
-	_ = out.WriteJSON(r.pipe, told) // the process that started us may have gone
+	_ = out.WriteJSON(r.pipe, report) // the process that started us may have gone
 	_ = r.pipe.Close()
 	r.pipe = nil
 }
 
-// Heard reads the report of a daemon. A daemon that ends before its report has written
+// ReadReport reads the report of a daemon. A daemon that ends before its report has written
 // the cause to its log.
-func Heard(from io.Reader, log string) error {
-	var told readyObject
-	if err := json.NewDecoder(io.LimitReader(from, config.MaxFile)).Decode(&told); errors.Is(err, os.ErrDeadlineExceeded) {
+func ReadReport(from io.Reader, log string) error {
+	var report readyObject
+	if err := json.NewDecoder(io.LimitReader(from, config.MaxFile)).Decode(&report); errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	} else if err != nil {
 		return &messages.Error{Code: messages.Internal, Reason: "daemon", Message: "the daemon ended before it was ready", Hint: "see " + log}
 	}
-	if told.Error != nil {
-		return told.Error
+	if report.Error != nil {
+		return report.Error
 	}
 	return nil
 }
