@@ -65,10 +65,10 @@ const answerPatience = 30 * time.Second
 // Dial connects to the daemon at a socket.
 func Dial(ctx context.Context, socket string) (*client.Client, error) {
 	return RetryBusy(ctx, WasRejected, func() (*client.Client, error) {
-		asked, cancel := context.WithTimeout(ctx, answerPatience)
+		dialCtx, cancel := context.WithTimeout(ctx, answerPatience)
 		defer cancel()
-		c, err := client.Dial(asked, socket)
-		if err != nil && asked.Err() != nil && ctx.Err() == nil {
+		c, err := client.Dial(dialCtx, socket)
+		if err != nil && dialCtx.Err() != nil && ctx.Err() == nil {
 			err = &messages.Error{
 				Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("the daemon at %s has not answered for %v", socket, answerPatience),
 				Hint: "see whether its process runs (its log is in the state directory), end it, and try again: its jobs go on",

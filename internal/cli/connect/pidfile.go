@@ -57,7 +57,7 @@ func PIDFileOf(cmd *cobra.Command) string {
 // job, else through the job's keeper.
 func askDetached(m *cli.Main, a *Command, file string, check, do func(*Command) error) error {
 	cmd := a.Cmd
-	alone := withoutDaemon(cmd)
+	first := withoutDaemon(cmd)
 	p, err := keeper.ReadPIDFile(file)
 	if err != nil {
 		return err
@@ -77,14 +77,14 @@ func askDetached(m *cli.Main, a *Command, file string, check, do func(*Command) 
 			defer c.Close()
 			return Connected(ask(cmd.Context(), c))
 		}
-		if alone != nil {
-			if err := alone(cmd.Context(), p); err != nil {
+		if first != nil {
+			if err := first(cmd.Context(), p); err != nil {
 				return err
 			}
-			alone = nil
+			first = nil
 			continue // a daemon may have started meanwhile
 		}
-		if err := asGuest(cmd.Context(), m, p, urgent(cmd), ask); !errors.Is(err, replaced) {
+		if err := superviseDetached(cmd.Context(), m, p, urgent(cmd), ask); !errors.Is(err, replaced) {
 			return err
 		}
 	}
@@ -140,9 +140,9 @@ func genuine(file string, p keeper.PIDFile) error {
 // a moment, or until the job has ended.
 const guestPatience = 30 * time.Second
 
-// asGuest supervises a detached job in a node of this process, and then returns it to
+// superviseDetached supervises a detached job in a node of this process, and then returns it to
 // its keeper. The verb uses this node like a daemon.
-func asGuest(ctx context.Context, m *cli.Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
+func superviseDetached(ctx context.Context, m *cli.Main, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
 	o, err := FleetOptions(m, &config.Settings{})
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func urgent(cmd *cobra.Command) bool {
 func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) error {
 	switch cmd.Name() {
 	case "wait":
-		return func(ctx context.Context, p keeper.PIDFile) error { return awaitAlone(ctx, cmd, p) }
+		return func(ctx context.Context, p keeper.PIDFile) error { return waitWithoutDaemon(ctx, cmd, p) }
 	case "logs":
 		return func(_ context.Context, p keeper.PIDFile) error {
 			if !cmd.Flags().Changed("follow") {
@@ -257,8 +257,8 @@ func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) err
 	return nil
 }
 
-// awaitAlone waits for the end of a job without a connection to its keeper.
-func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error {
+// waitWithoutDaemon waits for the end of a job without a connection to its keeper.
+func waitWithoutDaemon(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error {
 	for _, condition := range []string{"match", "port", "quiet", "input"} {
 		if cmd.Flags().Changed(condition) {
 			return out.Unsupported("condition", "--"+condition+" needs a daemon: without one only the end of a detached job is waited for", "start one with troupe serve")
@@ -266,9 +266,9 @@ func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error
 	}
 	limit, cancel := ctx, context.CancelFunc(func() {})
 	if d, ok := cmd.Flags().Lookup("timeout").Value.(*flags.Duration); ok && d.Given {
-		over := time.Now().Add(d.D)
-		limit, cancel = context.WithDeadline(ctx, over)
-		defer func() { d.D = max(time.Until(over), time.Millisecond) }() // the time left for the last request
+		deadline := time.Now().Add(d.D)
+		limit, cancel = context.WithDeadline(ctx, deadline)
+		defer func() { d.D = max(time.Until(deadline), time.Millisecond) }() // the time left for the last request
 	}
 	defer cancel()
 	err := keeper.WaitEnd(limit, p.Dir)
