@@ -49,7 +49,7 @@ type Settings struct {
 	text  string // contents of file
 	named bool   // Socket is not the default
 
-	homeless error // why State is ""; else nil
+	stateErr error // why State is ""; else nil
 }
 
 // limitSettings bounds the work of the daemon; 0 means the default of the node.
@@ -112,7 +112,7 @@ func Read(m *cli.Main) (*Settings, error) {
 		s.State = path
 	}
 	if s.State == "" {
-		s.State, s.homeless = defaultState(m)
+		s.State, s.stateErr = defaultState(m)
 	}
 	var err error
 	if s.Socket, err = FullPath("socket", s.Socket); err != nil {
@@ -128,7 +128,7 @@ func Read(m *cli.Main) (*Settings, error) {
 // cannot be written.
 func (s *Settings) OwnState() error {
 	if s.State == "" {
-		return s.homeless
+		return s.stateErr
 	}
 	if err := OwnDirectory(s.State); err != nil {
 		return err

@@ -121,9 +121,9 @@ func makeable(path, name string) error {
 	if err == nil {
 		dir, err = os.MkdirTemp(at, "troupe-doctor-")
 	}
-	var told *fs.PathError
-	if errors.As(err, &told) {
-		err = errors.New("in " + at + " none can be made: " + told.Err.Error())
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = errors.New("in " + at + " none can be made: " + pathErr.Err.Error())
 	}
 	if err != nil {
 		return noPlace(path, name, err)
