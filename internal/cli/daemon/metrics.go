@@ -28,15 +28,15 @@ type metrics struct {
 	failures            *prometheus.CounterVec
 	jobs                *prometheus.Desc
 
-	from messages.Seq           // earlier daemons have counted all facts up to this one
-	told map[messages.UID]int64 // counted bytes of ended jobs that may still write; used by one goroutine
+	from    messages.Seq           // earlier daemons have counted all facts up to this one
+	counted map[messages.UID]int64 // bytes counted of ended jobs that may still write; used by one goroutine
 }
 
-// maxTold bounds that map. Late output of further jobs is not counted.
-const maxTold = 4096
+// maxCounted bounds that map. Late output of further jobs is not counted.
+const maxCounted = 4096
 
 func newNumbers() *metrics {
-	n := &metrics{registry: prometheus.NewRegistry(), stop: func() {}, told: map[messages.UID]int64{}}
+	n := &metrics{registry: prometheus.NewRegistry(), stop: func() {}, counted: map[messages.UID]int64{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "troupe", Name: name, Help: help}, labels)
 	}
@@ -134,9 +134,9 @@ func (n *metrics) count(m any) {
 			n.wrote(f.Job, 0)
 			n.remember(f.Job)
 		case messages.CommandRetired:
-			if before, ok := n.told[f.Job.UID]; ok {
+			if before, ok := n.counted[f.Job.UID]; ok {
 				n.wrote(f.Job, before)
-				delete(n.told, f.Job.UID)
+				delete(n.counted, f.Job.UID)
 			}
 		}
 	}
@@ -151,8 +151,8 @@ func (n *metrics) wrote(job messages.Job, before int64) {
 
 // remember stores the counted bytes of a job until it is retired.
 func (n *metrics) remember(job messages.Job) {
-	if len(n.told) < maxTold {
-		n.told[job.UID] = written(job)
+	if len(n.counted) < maxCounted {
+		n.counted[job.UID] = written(job)
 	}
 }
 

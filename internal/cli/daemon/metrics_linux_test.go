@@ -8,27 +8,27 @@ import (
 	"troupe/messages"
 )
 
-// Beyond maxTold jobs late output is not counted. The bytes counted at their ends are
+// Beyond maxCounted jobs late output is not counted. The bytes counted at their ends are
 // not counted again.
 func TestLateOutputIsCountedWithinABound(t *testing.T) {
 	t.Parallel()
 	n := newNumbers()
-	tell := func(fact messages.Fact) { n.count(messages.Notification{Fact: fact}) }
+	count := func(fact messages.Fact) { n.count(messages.Notification{Fact: fact}) }
 	job := func(i, bytes int) messages.Job {
 		return messages.Job{UID: messages.UID(string(rune(i))), Scope: "main", Output: []messages.StreamOutput{{Bytes: int64(bytes)}}}
 	}
-	for i := range maxTold + 1 {
-		tell(messages.CommandFinished{Job: job(i, 2)})
+	for i := range maxCounted + 1 {
+		count(messages.CommandFinished{Job: job(i, 2)})
 	}
-	for i := range maxTold + 1 {
-		tell(messages.CommandRetired{Job: job(i, 3)})
+	for i := range maxCounted + 1 {
+		count(messages.CommandRetired{Job: job(i, 3)})
 	}
-	require.Empty(t, n.told)
+	require.Empty(t, n.counted)
 	all, err := n.registry.Gather()
 	require.NoError(t, err)
 	for _, family := range all {
 		if family.GetName() == "troupe_output_bytes_total" {
-			require.Equal(t, 3*maxTold+2, int(family.GetMetric()[0].GetCounter().GetValue()))
+			require.Equal(t, 3*maxCounted+2, int(family.GetMetric()[0].GetCounter().GetValue()))
 			return
 		}
 	}
