@@ -67,7 +67,7 @@ func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 	if err := d.settings.OwnState(); err != nil {
 		return err
 	}
-	if err := d.alone(); err != nil {
+	if err := d.lockState(); err != nil {
 		return err
 	}
 	if err := d.listen(); err != nil {
@@ -79,8 +79,8 @@ func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 	return d.openNode()
 }
 
-// alone locks the state directory, which one daemon holds until it ends.
-func (d *daemon) alone() error {
+// lockState locks the state directory, which one daemon holds until it ends.
+func (d *daemon) lockState() error {
 	path := filepath.Join(d.settings.State, config.LockName)
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), connect.LockPatience)

@@ -35,18 +35,18 @@ func Serve(m *cli.Main, f *Flags, given func(flag string) bool) error {
 
 // overlay replaces settings by the flags that were given.
 func (f *Flags) overlay(s *config.Settings, given func(flag string) bool) error {
-	for _, over := range []struct {
+	for _, override := range []struct {
 		flag  string
 		value string
 		into  *string
 	}{{"socket", f.Socket, &s.Socket}, {"state", f.State, &s.State}, {"http", f.HTTP, &s.HTTP}, {"metrics", f.Metrics, &s.Metrics}} {
-		if !given(over.flag) {
+		if !given(override.flag) {
 			continue
 		}
-		if over.value == "" {
-			return messages.Invalid(over.flag, "--"+over.flag+" is empty; leave it out or give a value")
+		if override.value == "" {
+			return messages.Invalid(override.flag, "--"+override.flag+" is empty; leave it out or give a value")
 		}
-		*over.into = over.value
+		*override.into = override.value
 	}
 	var err error
 	if s.Socket, err = config.FullPath("socket", s.Socket); err != nil {

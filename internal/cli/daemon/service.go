@@ -79,8 +79,8 @@ func live(ctx context.Context, node *troupe.Node, every time.Duration, log zerol
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		asked, cancel := context.WithTimeout(ctx, every)
-		_, err := node.Ask(asked, messages.ListScopes{Path: messages.MainScope})
+		pingCtx, cancel := context.WithTimeout(ctx, every)
+		_, err := node.Ask(pingCtx, messages.ListScopes{Path: messages.MainScope})
 		cancel()
 		if err == nil {
 			_, err = sd.SdNotify(false, sd.SdNotifyWatchdog)
