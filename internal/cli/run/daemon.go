@@ -41,13 +41,13 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 	r.UID = messages.UID(ulid.Make().String())
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
-	with := []client.Option{client.WithID(func(messages.JobID) { h.tell() })}
+	with := []client.Option{client.WithID(func(messages.JobID) { h.markKnown() })}
 	if h.text {
 		with = append(with, client.WithText(view.DefaultBytes))
 	}
 	return messages.JobID(r.UID), func() (messages.Job, error) {
 		defer cancel()
-		defer h.tell() // for a run that joins another, the reply comes first
+		defer h.markKnown() // for a run that joins another, the reply comes first
 		result, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
 		h.mu.Lock()
 		h.replyText = result.Text
@@ -70,7 +70,7 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 // givenUp is the error of a run that was stopped before the daemon confirmed it.
 var givenUp = &messages.Error{Code: messages.Internal, Reason: "interrupted"}
 
-func (h *daemonHost) tell() { h.once.Do(func() { close(h.known) }) }
+func (h *daemonHost) markKnown() { h.once.Do(func() { close(h.known) }) }
 
 // await waits until the daemon knows the job.
 func (h *daemonHost) await(ctx context.Context) error {

@@ -27,23 +27,23 @@ type foreground struct {
 	signals *cli.Signals
 	host    host
 
-	job     messages.JobID // its ULID, valid from the start
-	relays  []*relay
-	relayed chan error       // one result of each relay
-	showing int              // relays that still run
-	fault   error            // first error that stopped the command; nil: none
-	asked   <-chan time.Time // fires askedFor after a stop; nil: none
-	hurried bool             // a signal has cut the result short
+	job      messages.JobID // its ULID, valid from the start
+	relays   []*relay
+	relayed  chan error       // one result of each relay
+	showing  int              // relays that still run
+	fault    error            // first error that stopped the command; nil: none
+	killHint <-chan time.Time // fires killHintDelay after a stop; nil: none
+	hurried  bool             // a signal has cut the result short
 
-	useless        chan error // error that must stop the command: its output can never be stored, or our input not be forwarded
+	fatal          chan error // error that must stop the command: its output can never be stored, or our input not be forwarded
 	stdinForwarded bool       // our input goes to the command
 	outputErr      error      // why the output was not shown to its end; nil: it was
 	unset          string     // why the session's shell started without its setup; "": it did not
 }
 
-// askedFor is the time from a stop to the note that another signal kills the command.
+// killHintDelay is the time from a stop to the note that another signal kills the command.
 // Most commands end at once.
-const askedFor = 500 * time.Millisecond
+const killHintDelay = 500 * time.Millisecond
 
 // Execute runs one command and ends with its exit status.
 func Execute(m *cli.Main, f *Flags, args []string, argv bool) error {
@@ -51,7 +51,7 @@ func Execute(m *cli.Main, f *Flags, args []string, argv bool) error {
 	if err != nil {
 		return err
 	}
-	g := &foreground{main: m, flags: f, request: r, screen: terminal.NewPrinter(m), signals: cli.Listen(), useless: make(chan error, 1)}
+	g := &foreground{main: m, flags: f, request: r, screen: terminal.NewPrinter(m), signals: cli.Listen(), fatal: make(chan error, 1)}
 	defer g.signals.Close()
 	if err := g.look(); err != nil {
 		return err
@@ -66,13 +66,13 @@ func (g *foreground) run() error {
 	defer leave(true) // only the first call counts
 	end := g.submit(ctx)
 	pass()
-	deaf := g.warnOutputFull(ctx)
-	turn := g.warnQueued(ctx)
-	quiet := g.progress(ctx)
+	stopOutputNote := g.warnOutputFull(ctx)
+	stopQueueNote := g.warnQueued(ctx)
+	stopProgress := g.progress(ctx)
 	e := g.wait(end)
-	quiet()
-	turn()
-	deaf()
+	stopProgress()
+	stopQueueNote()
+	stopOutputNote()
 	if e.err != nil {
 		cancel()
 		leave(g.addReattachHint(&e))
@@ -145,11 +145,11 @@ func (g *foreground) wait(end <-chan ended) ended {
 			return e
 		case sig := <-g.signals.Incoming:
 			g.interrupt(sig)
-		case <-g.asked:
+		case <-g.killHint:
 			g.screen.Notef("%s: the command was asked to end; once more kills it", cli.SignalName(g.signals.Got))
 		case err := <-g.relayed:
 			g.relayDone(err)
-		case err := <-g.useless:
+		case err := <-g.fatal:
 			if g.signals.Got == unix.SIGHUP {
 				continue // the input ended with the terminal, and the command is being stopped
 			}
@@ -201,7 +201,7 @@ func (g *foreground) relayDone(err error) {
 // error is enough, and wait may have returned.
 func (g *foreground) abort(err error) {
 	select {
-	case g.useless <- err:
+	case g.fatal <- err:
 	default:
 	}
 }
@@ -219,11 +219,11 @@ func (g *foreground) interrupt(sig os.Signal) {
 	g.screen.Echoed(sig)
 	reason := "interrupted by " + cli.SignalName(sig)
 	if !g.signals.First(sig) || sig == unix.SIGQUIT {
-		g.asked = nil
+		g.killHint = nil
 		g.stop(-1, reason)
 		return
 	}
-	g.asked = time.After(askedFor)
+	g.killHint = time.After(killHintDelay)
 	g.stop(0, reason)
 }
 

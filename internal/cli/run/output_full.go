@@ -52,17 +52,17 @@ func atLimit(q messages.Quota, job messages.Job) bool {
 
 // warnNoSpace reports that the output waits for space, or aborts if there can be none.
 func (g *foreground) warnNoSpace() {
-	if err := homeless(); err != nil {
+	if err := probeStore(); err != nil {
 		g.abort(err)
 		return
 	}
 	g.screen.Notef("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
 }
 
-// homeless returns an error if output can never be stored: TMPDIR is missing or not
+// probeStore returns an error if output can never be stored: TMPDIR is missing or not
 // writable. It opens a new store, since the node's directory may be older than the
 // cause. A full disk is no such error.
-func homeless() error {
+func probeStore() error {
 	store, err := spill.OpenStore(spill.Options{Node: fmt.Sprintf("probe-%d", os.Getpid())})
 	if err != nil {
 		return err
