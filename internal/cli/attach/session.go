@@ -59,7 +59,7 @@ type attachSession struct {
 	lease        chan struct{}  // closed at the first grant of the input lease
 	hasLease     bool           // lease is closed; of the receiving goroutine
 	watches      bool           // another client has the lease; of the receiving goroutine
-	toldWatching bool           // a refused key was reported; of the receiving goroutine
+	refusalNoted bool           // a refused key was reported; of the receiving goroutine
 	mayType      atomic.Bool    // we hold the lease
 	granted      chan struct{}  // receives each grant of the lease; capacity 1
 }
@@ -148,7 +148,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 		}
 		defer restore()
 	}
-	heard := make(chan error, 1)
+	outputEnd := make(chan error, 1)
 	second := make(chan error, 1)
 	go func() { second <- s.readStderr() }()
 	go func() {
@@ -157,7 +157,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 		if err == nil || errors.As(err, &end) && !errors.Is(err, out.ErrSIGPIPE) { // the other stream can end later
 			err = cmp.Or(<-second, err)
 		}
-		heard <- err
+		outputEnd <- err
 	}()
 	left := make(chan error, 1)
 	if types {
@@ -165,7 +165,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 		go func() { left <- s.forwardInput(ctx, job) }()
 	}
 	select {
-	case err := <-heard:
+	case err := <-outputEnd:
 		var end cli.ExitStatus
 		s.screen.GivesBack(!errors.As(err, &end), signals) // without an exit status the job may still run
 		if signals.HungUp(err) || signals.Got != 0 {
@@ -258,17 +258,17 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 			s.screen.Notef("somebody else types; you watch (troupe attach --take takes it from them)")
 			s.refused(ctx)
 		}
-		s.watches, s.toldWatching = !said.Held, false
+		s.watches, s.refusalNoted = !said.Held, false
 	case wire.AttachFailed:
 		s.window.give()
 		if !s.typed {
 			s.window.refuse()
 		}
 		if s.typed && said.Error != nil && said.Error.Code == messages.Refused && said.Error.Reason == "lease" {
-			if s.toldWatching {
+			if s.refusalNoted {
 				return // each key and mouse event would repeat the note
 			}
-			s.toldWatching = true
+			s.refusalNoted = true
 		}
 		if s.typed || said.Error == nil || said.Error.Code != messages.JobFinished { // input to a finished job is discarded without a note
 			s.screen.Notef("%v", said.Error)
