@@ -105,7 +105,7 @@ func Print(a *connect.Command, f *Flags) error {
 		return a.Object(page)
 	}
 	s := terminal.NewPrinter(a.Main)
-	var reels []*Printer
+	var printers []*Printer
 	for _, stream := range streams {
 		r := &Printer{Command: a, job: connect.UID(job), stream: stream, flags: f, To: &s.Out}
 		if stream == messages.Stderr && len(streams) > 1 {
@@ -114,12 +114,12 @@ func Print(a *connect.Command, f *Flags) error {
 		if r.To.Terminal && !f.Raw {
 			r.Cleaner = &view.Cleaner{Colours: true}
 		}
-		reels = append(reels, r)
+		printers = append(printers, r)
 	}
-	if len(reels) == 2 && f.First == 0 && f.Limit == 0 {
-		err = showBoth(reels[0], reels[1])
+	if len(printers) == 2 && f.First == 0 && f.Limit == 0 {
+		err = showBoth(printers[0], printers[1])
 	} else {
-		for _, r := range reels {
+		for _, r := range printers {
 			err = errors.Join(err, r.print())
 		}
 	}
