@@ -82,9 +82,9 @@ func inVerbs(e *messages.Error) *messages.Error {
 	if e.Code != messages.NotFound || e.Hint == "" || verb == "" {
 		return e
 	}
-	told := *e
-	told.Hint = verb
-	return &told
+	copied := *e
+	copied.Hint = verb
+	return &copied
 }
 
 // Unsupported returns the error of a request that this troupe cannot serve.

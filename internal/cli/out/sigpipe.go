@@ -34,13 +34,13 @@ func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done
 	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
 		return ctx, end
 	}
-	over, wake, err := os.Pipe()
+	stopped, wake, err := os.Pipe()
 	if err != nil {
 		return ctx, end // the next write reports it
 	}
 	go func() {
-		defer over.Close()
-		if waitReaderGone(m.Out, over) {
+		defer stopped.Close()
+		if waitReaderGone(m.Out, stopped) {
 			leave(ErrSIGPIPE)
 		}
 	}()
@@ -51,11 +51,11 @@ func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done
 }
 
 // waitReaderGone waits until a pipe or socket has no reader, which left reports, or until the
-// other end of over is closed. It requests no event of out: free space must not wake it.
-func waitReaderGone(out, over *os.File) (left bool) {
+// other end of stopped is closed. It requests no event of out: free space must not wake it.
+func waitReaderGone(out, stopped *os.File) (left bool) {
 	_ = cli.Control(out, func(out int) {
-		_ = cli.Control(over, func(over int) {
-			fds := []unix.PollFd{{Fd: int32(out)}, {Fd: int32(over), Events: unix.POLLIN}}
+		_ = cli.Control(stopped, func(stopped int) {
+			fds := []unix.PollFd{{Fd: int32(out)}, {Fd: int32(stopped), Events: unix.POLLIN}}
 			_, err := unix.Poll(fds, -1)
 			for errors.Is(err, unix.EINTR) {
 				_, err = unix.Poll(fds, -1)

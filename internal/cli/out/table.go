@@ -96,8 +96,8 @@ func (t *Table) narrow(widths []int, width int) {
 		}
 		widths[i] = 0
 	}
-	if over := missing(); over > 0 && t.Long > 0 {
-		widths[t.Long] = min(widths[t.Long], max(longRoom, widths[t.Long]-over))
+	if excess := missing(); excess > 0 && t.Long > 0 {
+		widths[t.Long] = min(widths[t.Long], max(longRoom, widths[t.Long]-excess))
 	}
 }
 
