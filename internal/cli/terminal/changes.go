@@ -8,11 +8,11 @@ import (
 // terminalChanges tracks the modes that a command turns on while our terminal shows its
 // output. At the end exactly those still on are undone.
 type terminalChanges struct {
-	changes emulator.ModeTracker
-	kept    emulator.ModeState // the modes that the guard would undo
-	rows    func() int
-	guard   *terminalGuard // nil: no guard
-	over    bool           // the modes are undone; later output is dropped
+	changes  emulator.ModeTracker
+	kept     emulator.ModeState // the modes that the guard would undo
+	rows     func() int
+	guard    *terminalGuard // nil: no guard
+	restored bool           // the modes are undone; later output is dropped
 }
 
 // Follows starts tracking the modes of the terminal on stdout.
@@ -50,7 +50,7 @@ func (p *terminalChanges) keep(c emulator.ModeState) {
 // of b before the write, so a SIGKILL in the middle loses none.
 func (s *Printer) shown(b []byte) (int, error) {
 	p := s.changes
-	if p.over || s.stuck.Load() {
+	if p.restored || s.stuck.Load() {
 		return len(b), nil
 	}
 	p.keep(p.changes.Write(b))
@@ -68,7 +68,7 @@ func (s *Printer) Unpaint(cut bool) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
 	p := s.changes
-	if p == nil || p.over || s.stuck.Load() {
+	if p == nil || p.restored || s.stuck.Load() {
 		return
 	}
 	s.eraseLine()
@@ -83,7 +83,7 @@ func (s *Printer) Unpaint(cut bool) {
 	if text != "" {
 		_, _ = s.shown([]byte(text))
 	}
-	p.over = true
+	p.restored = true
 }
 
 // GivesBack calls Unpaint. If the terminal does not accept it in time, the guard undoes the

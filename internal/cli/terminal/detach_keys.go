@@ -89,8 +89,8 @@ func (l *DetachScanner) key(pass, key []byte) []byte {
 
 // pass forwards the pending keys and then key.
 func (l *DetachScanner) pass(pass, key []byte) []byte {
-	for _, held := range l.pending {
-		pass = append(pass, held...)
+	for _, key := range l.pending {
+		pass = append(pass, key...)
 	}
 	l.matched, l.pending = 0, nil
 	return append(pass, key...)
