@@ -27,8 +27,8 @@ type daemonFound struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// asked bounds the wait for a daemon that does not answer.
-const asked = 5 * time.Second
+// daemonTimeout bounds the wait for a daemon that does not answer.
+const daemonTimeout = 5 * time.Second
 
 // keeperText describes the keeper of a daemon.
 func keeperText(state string) string {
@@ -49,7 +49,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 		return d
 	}
 	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.File(), keeperText(s.State)
-	ctx, cancel := context.WithTimeout(context.Background(), asked)
+	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
 	at, err := connect.Dial(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {

@@ -95,7 +95,7 @@ func kernel() string {
 func (c *doctorReport) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "troupe %s on %s, uid %d\n", c.Version.Version, out.Clean(c.Kernel), c.UID)
-	fmt.Fprintf(t, "a command's processes are held together by: %s\n\nkernel\n", held[cmp.Or(c.Isolation, "nothing")])
+	fmt.Fprintf(t, "a command's processes are held together by: %s\n\nkernel\n", isolations[cmp.Or(c.Isolation, "nothing")])
 	for _, f := range c.Features {
 		mark, text := "yes", f.Detail
 		if !f.Found {
@@ -126,9 +126,9 @@ func (c *doctorReport) Print(w io.Writer) error {
 	return t.Flush()
 }
 
-// held describes, for each isolation, what holds a process tree together and what a stop
+// isolations describes, for each isolation, what holds a process tree together and what a stop
 // reaches.
-var held = map[string]string{
+var isolations = map[string]string{
 	string(messages.InCgroup):  "a cgroup of their own; ending it reaches all of them at once",
 	string(messages.Subreaper): "descent from troupe; all of them are stopped, found and ended in rounds",
 	string(messages.Group):     "their process groups only; what leaves them may survive, and is not named",
