@@ -32,12 +32,12 @@ type leasedScope struct {
 }
 
 func (h *Host) holding(l *client.Lease, path messages.ScopePath, quota messages.ScopeQuota) *leasedScope {
-	held := &leasedScope{host: h, path: path, quota: quota, lease: l, broken: make(chan struct{})}
+	leased := &leasedScope{host: h, path: path, quota: quota, lease: l, broken: make(chan struct{})}
 	go func() {
 		_ = l.Wait()
-		close(held.broken)
+		close(leased.broken)
 	}()
-	return held
+	return leased
 }
 
 // Broken implements mcp.Lease.
