@@ -13,7 +13,7 @@ import (
 func keeperCommand(m *cli.Main) *cobra.Command {
 	var dir string
 	var fd int
-	var noCgroup, alone bool
+	var noCgroup, detached bool
 	cmd := &cobra.Command{
 		Use: "keeper --dir DIR [--fd N]", Short: "Run jobs for a daemon", Args: flags.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -22,12 +22,12 @@ func keeperCommand(m *cli.Main) *cobra.Command {
 				err.Hint = "the daemon starts keepers; to start the daemon: troupe serve"
 				return err
 			}
-			return keeper.Main(dir, fd, m.Describe().Version, noCgroup, alone)
+			return keeper.Main(dir, fd, m.Describe().Version, noCgroup, detached)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory of the keeper: lease, journal, logs and socket")
 	cmd.Flags().IntVar(&fd, "fd", -1, "descriptor of a socket that is connected to the first client")
 	cmd.Flags().BoolVar(&noCgroup, "no-cgroup", false, "do not use cgroups")
-	cmd.Flags().BoolVar(&alone, "alone", false, "run one detached job, and end with it")
+	cmd.Flags().BoolVar(&detached, "alone", false, "run one detached job, and end with it")
 	return cmd
 }
