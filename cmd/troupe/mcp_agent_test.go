@@ -130,8 +130,8 @@ func ask[T any](ctx context.Context, a *agent, tool string, args params) (T, str
 	return v, text, json.Unmarshal(b, &v)
 }
 
-// tell is ask of what must succeed.
-func tell[T any](a *agent, tool string, args params) T {
+// mustCall calls a tool and fails the test if the call fails.
+func mustCall[T any](a *agent, tool string, args params) T {
 	a.t.Helper()
 	v, _, err := ask[T](a.t.Context(), a, tool, args)
 	require.NoError(a.t, err, a.server.err)
@@ -141,7 +141,7 @@ func tell[T any](a *agent, tool string, args params) T {
 // run runs a command.
 func (a *agent) run(args params) core.RunResult {
 	a.t.Helper()
-	return tell[core.RunResult](a, "run", args)
+	return mustCall[core.RunResult](a, "run", args)
 }
 
 // refused is what a tool says that must refuse.
@@ -156,7 +156,7 @@ func (a *agent) refused(tool string, args params) string {
 // ended waits until a job has ended, and gives what the wait says of it.
 func (a *agent) ended(job string) core.WaitResult {
 	a.t.Helper()
-	w := tell[core.WaitResult](a, "wait", params{"job_ids": []string{job}, "timeout_seconds": 55})
+	w := mustCall[core.WaitResult](a, "wait", params{"job_ids": []string{job}, "timeout_seconds": 55})
 	require.True(a.t, w.Satisfied)
 	return w
 }

@@ -91,7 +91,7 @@ func TestMCPSessionTellsWhereItIs(t *testing.T) {
 	require.Contains(t, text, "[session s is in "+at+"/below]")
 	r = a.run(params{"command": "cd /", "session": "s"})
 	require.Equal(t, []string{at + "/below", "/"}, []string{r.Cwd, r.SessionCwd})
-	sessions := tell[core.Jobs](a, "list", nil).Sessions
+	sessions := mustCall[core.Jobs](a, "list", nil).Sessions
 	require.Len(t, sessions, 1)
 	require.Equal(t, "/", sessions[0].Cwd)
 	r = a.run(params{"command": "true"})
@@ -137,15 +137,15 @@ func TestMCPSettings(t *testing.T) {
 			a.t = t
 			r := a.run(params{"command": "seq 1 100000; exit 3", "streams": "separate"})
 			require.Equal(t, 3, *r.ExitCode)
-			require.NotEmpty(t, tell[core.RunResult](a, "read", params{"job_id": r.JobID, "from": 100_000}).Missing)
-			require.Equal(t, "1\n2\n", tell[core.RunResult](a, "read", params{"job_id": r.JobID, "head": 2}).Output)
+			require.NotEmpty(t, mustCall[core.RunResult](a, "read", params{"job_id": r.JobID, "from": 100_000}).Missing)
+			require.Equal(t, "1\n2\n", mustCall[core.RunResult](a, "read", params{"job_id": r.JobID, "head": 2}).Output)
 
 			a.run(params{"command": "true", "session": "one"}) // and there is the place of the others
 			text := a.refused("run", params{"command": "true", "session": "two"})
 			require.Regexp(t, `^\[?.*scope mcp/\S*day-agent-\w{6}: limit of 2 sessions reached`, text)
 			require.Contains(t, text, "(resource_exhausted, sessions)")
 			require.Contains(t, text, "close one or raise the quota")
-			tell[core.StopResult](a, "stop", params{"session": "one"})
+			mustCall[core.StopResult](a, "stop", params{"session": "one"})
 			a.run(params{"command": "true", "session": "two"})
 
 			var ids []string
@@ -155,9 +155,9 @@ func TestMCPSettings(t *testing.T) {
 			text = a.refused("run", params{"command": "true"})
 			require.Regexp(t, `scope mcp/\S*day-agent-\w{6}: limit of 3 jobs reached`, text)
 			require.Contains(t, text, "(resource_exhausted, jobs)")
-			tell[core.StopResult](a, "stop", params{"job_ids": ids[:1], "grace_seconds": 0})
+			mustCall[core.StopResult](a, "stop", params{"job_ids": ids[:1], "grace_seconds": 0})
 			require.Equal(t, "room\n", a.run(params{"command": "echo room"}).Output)
-			tell[core.StopResult](a, "stop", params{"all": true, "grace_seconds": 0})
+			mustCall[core.StopResult](a, "stop", params{"all": true, "grace_seconds": 0})
 		})
 	}
 }

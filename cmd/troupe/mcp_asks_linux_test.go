@@ -84,14 +84,14 @@ func TestMCPDeclinesToAnswer(t *testing.T) {
 			require.Equal(t, "input", r.Waiting)
 			require.Equal(t, "name?\n", r.Output)
 			require.Contains(t, r.Note, "it waits for input: write gives it some")
-			w := tell[core.RunResult](a, "write", params{"job_id": r.JobID, "text": "me\n", "wait_seconds": 55})
+			w := mustCall[core.RunResult](a, "write", params{"job_id": r.JobID, "text": "me\n", "wait_seconds": 55})
 			require.Equal(t, "got me\n", w.Output)
 			if w.Running { // its answer came before its end
 				require.Equal(t, 3, *a.ended(r.JobID).Jobs[0].ExitCode)
 			} else {
 				require.Equal(t, 3, *w.ExitCode)
 			}
-			require.Empty(t, tell[core.Jobs](a, "list", nil).Notifications)
+			require.Empty(t, mustCall[core.Jobs](a, "list", nil).Notifications)
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestSecurityMCPAsksForNoSecret(t *testing.T) {
 		require.True(t, r.Running)
 		require.Equal(t, "secret", r.Waiting)
 		require.Contains(t, r.Note, "ask the person to attach with troupe attach "+r.JobID)
-		tell[core.StopResult](a, "stop", params{"job_ids": []string{r.JobID}, "grace_seconds": 0})
+		mustCall[core.StopResult](a, "stop", params{"job_ids": []string{r.JobID}, "grace_seconds": 0})
 	})
 	require.Zero(t, p.asked.Load())
 }
@@ -119,7 +119,7 @@ func TestMCPAsksNobody(t *testing.T) {
 		r := a.run(params{"command": "echo name?; read -r x; exit 3", "interactive": true, "wait_seconds": 55})
 		require.True(t, r.Running)
 		require.Equal(t, "input", r.Waiting)
-		w := tell[core.RunResult](a, "write", params{"job_id": r.JobID, "eof": true, "wait_seconds": 55})
+		w := mustCall[core.RunResult](a, "write", params{"job_id": r.JobID, "eof": true, "wait_seconds": 55})
 		require.Equal(t, 3, *w.ExitCode)
 	})
 }

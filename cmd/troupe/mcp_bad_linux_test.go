@@ -95,7 +95,7 @@ func TestBadInputOfMCPTools(t *testing.T) {
 			t.Errorf("%s %.200v: %q", c.tool, c.args, text)
 		}
 	}
-	require.Empty(t, tell[core.Jobs](a, "list", params{"all": true}).Jobs)
+	require.Empty(t, mustCall[core.Jobs](a, "list", params{"all": true}).Jobs)
 
 	_, _, err := ask[any](t.Context(), a, "sudo", params{})
 	require.ErrorContains(t, err, "sudo")
@@ -131,11 +131,11 @@ func TestBadInputOfMCPTools(t *testing.T) {
 			t.Errorf("%s %v: %q", c.tool, args, text)
 		}
 	}
-	far := tell[core.RunResult](a, "read", params{"job_id": job.JobID, "from": int64(1) << 62})
+	far := mustCall[core.RunResult](a, "read", params{"job_id": job.JobID, "from": int64(1) << 62})
 	require.Empty(t, far.Output)
-	far = tell[core.RunResult](a, "read", params{"job_id": job.JobID, "line": int64(1) << 62})
+	far = mustCall[core.RunResult](a, "read", params{"job_id": job.JobID, "line": int64(1) << 62})
 	require.Empty(t, far.Output)
-	require.True(t, tell[core.RunResult](a, "read", params{"job_id": job.JobID}).Running)
+	require.True(t, mustCall[core.RunResult](a, "read", params{"job_id": job.JobID}).Running)
 }
 
 // Lines that are no requests are refused; the same server answers the next one, and its

@@ -66,10 +66,10 @@ func TestMCPDayOfWork(t *testing.T) {
 			t.Run(over+" "+revision, func(t *testing.T) {
 				a := connect()
 				require.NoError(t, inTurns(4, 4, func(w int) error { return a.works(fmt.Sprint("shell", w), rounds) }))
-				all := tell[core.Jobs](a, "list", params{"all": true})
+				all := mustCall[core.Jobs](a, "list", params{"all": true})
 				require.Len(t, all.Jobs, 4*rounds)
 				require.Len(t, all.Sessions, 4)
-				require.Empty(t, tell[core.Jobs](a, "list", nil).Jobs)
+				require.Empty(t, mustCall[core.Jobs](a, "list", nil).Jobs)
 				if over == "http" {
 					require.NoError(t, a.Close())
 					return

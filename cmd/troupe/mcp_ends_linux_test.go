@@ -73,9 +73,9 @@ func TestMCPCancelEndsTheTree(t *testing.T) {
 				cancel()
 				require.ErrorIs(t, <-answered, context.Canceled)
 				leaveNothing(t, pids)
-				tell[core.WaitResult](a, "wait", nil) // the last of it is its record, and tells of it
+				mustCall[core.WaitResult](a, "wait", nil) // the last of it is its record, and tells of it
 				require.Empty(t, a.run(params{"command": "true"}).Notifications)
-				all := tell[core.Jobs](a, "list", params{"all": true}).Jobs
+				all := mustCall[core.Jobs](a, "list", params{"all": true}).Jobs
 				require.Len(t, all, 2)
 				require.Equal(t, "cancelled", all[0].Outcome)
 

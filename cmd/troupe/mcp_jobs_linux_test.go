@@ -46,7 +46,7 @@ func TestMCPPromotedByAPerson(t *testing.T) {
 				"command": fmt.Sprintf("echo begun; echo > %[1]s-begun; read x < %[1]s; echo done; exit 4", fifo), "name": "build-" + revision, "wait_seconds": 55,
 			})
 			passed()
-			job := tell[core.Jobs](a, "list", nil).Jobs[0].JobID
+			job := mustCall[core.Jobs](a, "list", nil).Jobs[0].JobID
 			d.beside("promote", job).start().ends(0)
 			r := <-answer
 			require.NoError(t, r.err)
@@ -64,7 +64,7 @@ func TestMCPPromotedByAPerson(t *testing.T) {
 			want := []core.Notice{{JobID: job, Name: "build-" + revision, Command: r.Command, Outcome: "exited", ExitCode: 4}}
 			require.Equal(t, want, a.notices(1))
 			require.Empty(t, a.run(params{"command": "true"}).Notifications)
-			read := tell[core.RunResult](a, "read", params{"job_id": "build-" + revision})
+			read := mustCall[core.RunResult](a, "read", params{"job_id": "build-" + revision})
 			require.Equal(t, "begun\ndone\n", read.Output)
 			require.Equal(t, 4, *read.ExitCode)
 			a.leaves()
@@ -77,7 +77,7 @@ func TestMCPPromotedByAPerson(t *testing.T) {
 func (a *agent) notices(n int) (all []core.Notice) {
 	a.t.Helper()
 	settles(a.t, "notices that have not come", 0, func() int {
-		all = append(all, tell[core.Jobs](a, "list", nil).Notifications...)
+		all = append(all, mustCall[core.Jobs](a, "list", nil).Notifications...)
 		return n - len(all)
 	})
 	require.Len(a.t, all, n)
@@ -96,14 +96,14 @@ func TestMCPTalksToAProgram(t *testing.T) {
 	require.Contains(t, r.Output, ">>>")
 	say := func(args params) core.RunResult {
 		args["job_id"] = r.JobID
-		return tell[core.RunResult](a, "write", args)
+		return mustCall[core.RunResult](a, "write", args)
 	}
 	said := say(params{"text": "6*7\n"})
 	require.Contains(t, said.Output, "42\n>>>")
 	require.Equal(t, r.Bytes, said.From)
 	said = say(params{"keys": "print('a' + 'b'){enter}"})
 	require.Contains(t, said.Output, "ab\n>>>")
-	require.Contains(t, tell[core.Screen](a, "screen", params{"job_id": r.JobID}).Screen, "42")
+	require.Contains(t, mustCall[core.Screen](a, "screen", params{"job_id": r.JobID}).Screen, "42")
 	said = say(params{"keys": "import time; print('slow'); time.sleep(600){enter}", "wait_seconds": 1})
 	require.Contains(t, said.Output, "slow\n")
 	said = say(params{"keys": "{ctrl+c}"})
@@ -113,7 +113,7 @@ func TestMCPTalksToAProgram(t *testing.T) {
 	} else {
 		require.Equal(t, 7, *said.ExitCode)
 	}
-	require.Empty(t, tell[core.Jobs](a, "list", nil).Notifications)
+	require.Empty(t, mustCall[core.Jobs](a, "list", nil).Notifications)
 }
 
 // A long output is read in pages, which are what was written.
@@ -131,7 +131,7 @@ func TestMCPReadsALongOutput(t *testing.T) {
 		a.ended(r.JobID)
 	}
 	read := func(from int64) core.RunResult {
-		p := tell[core.RunResult](a, "read", params{"job_id": r.JobID, "from": from, "max_bytes": page})
+		p := mustCall[core.RunResult](a, "read", params{"job_id": r.JobID, "from": from, "max_bytes": page})
 		require.Equal(t, from, p.From)
 		require.Equal(t, from+int64(len(p.Output)), p.Next)
 		require.Equal(t, p.Next < p.Bytes, p.Truncated)
@@ -154,7 +154,7 @@ func TestMCPReadsALongOutput(t *testing.T) {
 
 	lines := int64(100)
 	for _, line := range []int64{1, 2, 777, 1_000_000, 12_345_678, int64(n) - 50} {
-		p := tell[core.RunResult](a, "read", params{"job_id": r.JobID, "line": line, "limit": lines})
+		p := mustCall[core.RunResult](a, "read", params{"job_id": r.JobID, "line": line, "limit": lines})
 		var text strings.Builder
 		for i := line; i < line+lines && i <= int64(n); i++ {
 			fmt.Fprintln(&text, i)
@@ -163,8 +163,8 @@ func TestMCPReadsALongOutput(t *testing.T) {
 		require.Equal(t, line, p.Line)
 		require.Equal(t, int64(n), p.Lines)
 	}
-	require.Equal(t, "1\n2\n", tell[core.RunResult](a, "read", params{"job_id": r.JobID, "head": 2}).Output)
-	require.Equal(t, fmt.Sprintf("%d\n%d\n", n-1, n), tell[core.RunResult](a, "read", params{"job_id": r.JobID, "tail": 2}).Output)
+	require.Equal(t, "1\n2\n", mustCall[core.RunResult](a, "read", params{"job_id": r.JobID, "head": 2}).Output)
+	require.Equal(t, fmt.Sprintf("%d\n%d\n", n-1, n), mustCall[core.RunResult](a, "read", params{"job_id": r.JobID, "tail": 2}).Output)
 }
 
 // Who waits for any of many jobs hears of the one that is there, and then of all.
@@ -186,11 +186,11 @@ func TestMCPWaitsForAny(t *testing.T) {
 	for _, job := range jobs {
 		left[job] = true
 	}
-	w := tell[core.WaitResult](a, "wait", params{"job_ids": jobs, "any": true, "timeout_seconds": 0.1})
+	w := mustCall[core.WaitResult](a, "wait", params{"job_ids": jobs, "any": true, "timeout_seconds": 0.1})
 	require.True(t, w.TimedOut && !w.Satisfied)
 	for _, i := range []int{13, 0, 19} {
 		opens[i]()
-		w := tell[core.WaitResult](a, "wait", params{"any": true, "timeout_seconds": 55})
+		w := mustCall[core.WaitResult](a, "wait", params{"any": true, "timeout_seconds": 55})
 		require.True(t, w.Satisfied)
 		met := 0
 		for _, seen := range w.Jobs {
@@ -212,12 +212,12 @@ func TestMCPWaitsForAny(t *testing.T) {
 			open()
 		}
 	}
-	w = tell[core.WaitResult](a, "wait", params{"job_ids": jobs, "timeout_seconds": 55})
+	w = mustCall[core.WaitResult](a, "wait", params{"job_ids": jobs, "timeout_seconds": 55})
 	require.True(t, w.Satisfied)
 	require.Len(t, w.Jobs, many)
 	require.Empty(t, w.Notifications)
 	for i, seen := range w.Jobs {
 		require.Equal(t, i, *seen.ExitCode)
 	}
-	require.Empty(t, tell[core.Jobs](a, "list", nil).Notifications)
+	require.Empty(t, mustCall[core.Jobs](a, "list", nil).Notifications)
 }

@@ -156,12 +156,12 @@ func TestSecurityMCPJobsOfAnotherClient(t *testing.T) {
 				require.NotContains(t, err.Error(), "hunter2")
 				require.NotContains(t, err.Error(), "root:", uri)
 			}
-			require.Empty(t, tell[core.Jobs](a, "list", params{"all": true}).Jobs)
-			require.Empty(t, tell[core.StopResult](a, "stop", params{"all": true}).Jobs)
+			require.Empty(t, mustCall[core.Jobs](a, "list", params{"all": true}).Jobs)
+			require.Empty(t, mustCall[core.StopResult](a, "stop", params{"all": true}).Jobs)
 			listed, err := a.ListResources(t.Context(), nil)
 			require.NoError(t, err)
 			require.Empty(t, listed.Resources)
 		})
 	}
-	require.True(t, tell[core.RunResult](theirs, "read", params{"job_id": "theirs"}).Running)
+	require.True(t, mustCall[core.RunResult](theirs, "read", params{"job_id": "theirs"}).Running)
 }

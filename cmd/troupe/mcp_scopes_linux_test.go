@@ -18,7 +18,7 @@ import (
 // jobs are the ids that list names.
 func (a *agent) jobs() (ids []string) {
 	a.t.Helper()
-	for _, j := range tell[core.Jobs](a, "list", params{"all": true}).Jobs {
+	for _, j := range mustCall[core.Jobs](a, "list", params{"all": true}).Jobs {
 		ids = append(ids, j.JobID)
 	}
 	return ids
@@ -86,20 +86,20 @@ func TestMCPNamesAndKeysOfTwoClients(t *testing.T) {
 		args["key"] = "twice"
 		delete(args, "name")
 		require.NotEqual(t, first.JobID, a.run(args).JobID)
-		tell[core.WaitResult](a, "wait", params{"job_ids": []string{"build"}, "pattern": "/", "timeout_seconds": 55})
+		mustCall[core.WaitResult](a, "wait", params{"job_ids": []string{"build"}, "pattern": "/", "timeout_seconds": 55})
 		require.Len(t, a.jobs(), 2)
 	}
 	require.Len(t, ids, len(all), "a key of one client is none of another")
 	for _, a := range all {
-		mine := tell[core.RunResult](a, "read", params{"job_id": "build"})
+		mine := mustCall[core.RunResult](a, "read", params{"job_id": "build"})
 		require.True(t, mine.Running)
 		require.Equal(t, strings.TrimSpace(mine.Output), d.record(mine.JobID)["scope"])
 		delete(ids, mine.JobID)
 	}
 	require.Empty(t, ids)
-	tell[core.StopResult](all[0], "stop", params{"job_ids": []string{"build"}, "grace_seconds": 0})
+	mustCall[core.StopResult](all[0], "stop", params{"job_ids": []string{"build"}, "grace_seconds": 0})
 	for _, a := range all[1:] {
-		require.True(t, tell[core.RunResult](a, "read", params{"job_id": "build"}).Running)
+		require.True(t, mustCall[core.RunResult](a, "read", params{"job_id": "build"}).Running)
 	}
 }
 
@@ -121,10 +121,10 @@ func TestMCPHandover(t *testing.T) {
 				require.Len(t, scope, 2, refusal)
 				d.beside("handover", job, scope[1]).start().ends(0)
 				require.Equal(t, scope[1], d.record(job)["scope"])
-				require.True(t, tell[core.RunResult](a, "read", params{"job_id": job}).Running)
+				require.True(t, mustCall[core.RunResult](a, "read", params{"job_id": job}).Running)
 			}
 			require.Len(t, a.jobs(), 2)
-			tell[core.StopResult](a, "stop", params{"job_ids": []string{"second-" + name}, "grace_seconds": 0})
+			mustCall[core.StopResult](a, "stop", params{"job_ids": []string{"second-" + name}, "grace_seconds": 0})
 			open()
 			w := a.ended("first-" + name)
 			require.Equal(t, 3, *w.Jobs[0].ExitCode)

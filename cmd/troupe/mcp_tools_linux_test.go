@@ -46,7 +46,7 @@ func TestMCPAPersonIsThere(t *testing.T) {
 	}
 	require.Equal(t, 3, told[asks.JobID].ExitCode)
 	require.Equal(t, "cancelled", told[waits.JobID].Outcome)
-	read := tell[core.RunResult](a, "read", params{"job_id": waits.JobID})
+	read := mustCall[core.RunResult](a, "read", params{"job_id": waits.JobID})
 	require.Contains(t, read.Cause, "a client")
 	a.leaves()
 }
@@ -60,7 +60,7 @@ func TestMCPPromotesItsOwn(t *testing.T) {
 		begun := post(t, d.file("begun"+revision))
 		answer := a.begins(params{"command": "echo > begun" + revision + "; exec sleep 600", "name": "server", "wait_seconds": 55})
 		begun()
-		promoted := tell[core.RunResult](a, "promote", params{"job_id": "server"})
+		promoted := mustCall[core.RunResult](a, "promote", params{"job_id": "server"})
 		require.True(t, promoted.Running)
 		require.Contains(t, promoted.Note, "goes on in the background; a later result reports its end")
 		r := <-answer
@@ -87,7 +87,7 @@ func TestMCPWaitsForWhatItNames(t *testing.T) {
 	talks := a.run(params{"command": "echo the first; echo the second; read -r x; exit 3", "interactive": true, "background": true})
 	waits := func(args params) core.WaitResult {
 		args["timeout_seconds"] = 55
-		return tell[core.WaitResult](a, "wait", args)
+		return mustCall[core.WaitResult](a, "wait", args)
 	}
 	require.True(t, waits(params{"job_ids": []string{listens.JobID}, "port": port}).Satisfied)
 	w := waits(params{"job_ids": []string{talks.JobID}, "pattern": "(?m)^the sec"})
@@ -95,7 +95,7 @@ func TestMCPWaitsForWhatItNames(t *testing.T) {
 	require.Equal(t, "the first\nthe second\n", w.Jobs[0].Output)
 	require.True(t, waits(params{"job_ids": []string{talks.JobID}, "until": "input"}).Satisfied)
 	require.True(t, waits(params{"job_ids": []string{talks.JobID}, "quiet_seconds": 0.1}).Satisfied)
-	tell[core.RunResult](a, "write", params{"job_id": talks.JobID, "eof": true, "wait_seconds": 55})
+	mustCall[core.RunResult](a, "write", params{"job_id": talks.JobID, "eof": true, "wait_seconds": 55})
 	w = waits(params{"job_ids": []string{talks.JobID}, "pattern": "never"})
 	require.True(t, w.Impossible && !w.Satisfied && !w.TimedOut)
 }
@@ -108,20 +108,20 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	a := d.agent(withSessions, nil)
 	open := gate(t, d.file("gate"))
 	one := a.run(params{"command": "echo one; read x < gate; echo two; exec sleep 600", "background": true})
-	tell[core.WaitResult](a, "wait", params{"job_ids": []string{one.JobID}, "pattern": "one", "timeout_seconds": 55})
-	job := tell[core.RunResult](a, "read", params{"job_id": one.JobID})
+	mustCall[core.WaitResult](a, "wait", params{"job_ids": []string{one.JobID}, "pattern": "one", "timeout_seconds": 55})
+	job := mustCall[core.RunResult](a, "read", params{"job_id": one.JobID})
 	require.True(t, job.Running)
 	require.Equal(t, "one\n", job.Output)
 	read := func(wait float64) core.RunResult {
-		return tell[core.RunResult](a, "read", params{"job_id": job.JobID, "from": job.Next, "wait_seconds": wait})
+		return mustCall[core.RunResult](a, "read", params{"job_id": job.JobID, "from": job.Next, "wait_seconds": wait})
 	}
 	require.Empty(t, read(0.1).Output)
 	open()
 	require.Equal(t, "two\n", read(55).Output)
 
 	pastes := a.run(params{"command": `stty -echo -icanon min 21; printf '\033[?2004hready'; dd bs=21 count=1 2>/dev/null | cat -v; echo; exit 5`, "pty": true, "background": true})
-	tell[core.WaitResult](a, "wait", params{"job_ids": []string{pastes.JobID}, "pattern": "ready", "timeout_seconds": 55})
-	tell[core.RunResult](a, "write", params{"job_id": pastes.JobID, "paste": "two\nlines", "wait_seconds": 0})
+	mustCall[core.WaitResult](a, "wait", params{"job_ids": []string{pastes.JobID}, "pattern": "ready", "timeout_seconds": 55})
+	mustCall[core.RunResult](a, "write", params{"job_id": pastes.JobID, "paste": "two\nlines", "wait_seconds": 0})
 	ended := a.ended(pastes.JobID).Jobs[0]
 	require.Equal(t, 5, *ended.ExitCode)
 	require.Contains(t, ended.Output, "^[[200~two")
@@ -131,8 +131,8 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	require.Equal(t, []any{"timed_out", 124, "begun\n"}, []any{late.Outcome, *late.ExitCode, late.Output})
 
 	traps := a.run(params{"command": "trap 'echo heard; exit 6' USR1; echo begun; while :; do sleep 600 & wait $!; done", "background": true})
-	tell[core.WaitResult](a, "wait", params{"job_ids": []string{traps.JobID}, "pattern": "begun", "timeout_seconds": 55})
-	sent := tell[core.StopResult](a, "stop", params{"job_ids": []string{traps.JobID}, "signal": "USR1"})
+	mustCall[core.WaitResult](a, "wait", params{"job_ids": []string{traps.JobID}, "pattern": "begun", "timeout_seconds": 55})
+	sent := mustCall[core.StopResult](a, "stop", params{"job_ids": []string{traps.JobID}, "signal": "USR1"})
 	require.Contains(t, sent.Note, "the signal was sent")
 	ended = a.ended(traps.JobID).Jobs[0]
 	require.Equal(t, []any{"exited", 6, "begun\nheard\n"}, []any{ended.Outcome, *ended.ExitCode, ended.Output})
@@ -141,7 +141,7 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	begun := post(t, d.file("begun"))
 	answer := a.begins(params{"command": "echo > begun; sleep 600", "session": "s", "wait_seconds": 55})
 	begun()
-	stopped := tell[core.StopResult](a, "stop", params{"session": "s", "grace_seconds": 0})
+	stopped := mustCall[core.StopResult](a, "stop", params{"session": "s", "grace_seconds": 0})
 	require.Len(t, stopped.Jobs, 1)
 	require.Equal(t, "s", stopped.Closed)
 	require.Empty(t, stopped.Survivors)
@@ -149,7 +149,7 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	r := <-answer
 	require.NoError(t, r.err)
 	require.Equal(t, "cancelled", r.Outcome)
-	require.Empty(t, tell[core.Jobs](a, "list", nil).Sessions)
+	require.Empty(t, mustCall[core.Jobs](a, "list", nil).Sessions)
 }
 
 // Of a long output a result shows the end, says so, and has links to all of it; a
