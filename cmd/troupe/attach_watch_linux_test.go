@@ -114,10 +114,10 @@ func TestWatchProgram(t *testing.T) {
 		return 1
 	})
 	watches.keys("C-c")
-	watches.over()
+	watches.awaitEnd()
 	require.Contains(t, watches.shows(), "begun\nended 130")
 	sits.keys(":q!", "Enter")
-	sits.over()
+	sits.awaitEnd()
 }
 
 // Who is asked to stop at a terminal that he has changed does not: the shell would have it
@@ -142,7 +142,7 @@ func TestWhoHasChangedATerminalIsNotStopped(t *testing.T) {
 	watches.keys("C-c")
 	sits.keys("Escape", ":q!", "Enter")
 	for s, end := range map[*sitting]string{watches: "ended 130", sits: "ended 0"} {
-		s.over()
+		s.awaitEnd()
 		require.Contains(t, s.shows(), end)
 	}
 }

@@ -48,10 +48,10 @@ func TestFaultForkBombBesideDaemonAndKeeper(t *testing.T) {
 	m.prints(bomb.ID, "fork: ")
 	_, err = m.client.Stop(t.Context(), messages.StopCommand{Job: bomb.ID, Reason: "it is a bomb"})
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, m.over(bomb.ID).Outcome)
+	require.Equal(t, messages.Cancelled, m.awaitEnd(bomb.ID).Outcome)
 	require.Equal(t, keeper, m.keeper())
 	require.True(t, alive(strconv.Itoa(other.PID)), "the other job")
-	m.over(m.run(messages.RunCommand{Text: "true"}).ID)
+	m.awaitEnd(m.run(messages.RunCommand{Text: "true"}).ID)
 }
 
 // Nor does one cost the life of a troupe that holds its job itself.

@@ -25,7 +25,7 @@ func TestFaultDaemonAndKeeperDie(t *testing.T) {
 	m := begins(t)
 	for range instants(5) {
 		ended := m.run(messages.RunCommand{Text: "seq 1 20000; exit 5"})
-		m.over(messages.JobID(ended.UID))
+		m.awaitEnd(messages.JobID(ended.UID))
 		runs := m.run(messages.RunCommand{Text: "seq 1 20000; setsid sleep 600 & sleep 600"})
 		m.holds(runs, sequenceSize(20000))
 		ends := m.run(messages.RunCommand{Text: fmt.Sprintf("sleep 0.%03d; exit 9", rand.IntN(40))})
@@ -36,16 +36,16 @@ func TestFaultDaemonAndKeeperDie(t *testing.T) {
 		settles(t, "dead keepers that live", 0, func() int { return map[bool]int{true: 1}[alive(strconv.Itoa(keeper))] }) // the daemon may have begun another
 		m.again()
 
-		job := m.over(messages.JobID(ended.UID))
+		job := m.awaitEnd(messages.JobID(ended.UID))
 		require.Equal(t, messages.Exited, job.Outcome)
 		require.Equal(t, 5, job.Shell)
-		job = m.over(messages.JobID(runs.UID))
+		job = m.awaitEnd(messages.JobID(runs.UID))
 		require.Equal(t, messages.Lost, job.Outcome)
 		require.False(t, alive(strconv.Itoa(runs.PID)), "a job that is lost lives")
 		for _, uid := range []messages.UID{ended.UID, runs.UID} {
 			require.Equal(t, sequenceSum(20000), m.sum(uid, messages.Merged), "the output of a job that was in a file")
 		}
-		if job = m.over(messages.JobID(ends.UID)); job.Outcome != messages.Lost {
+		if job = m.awaitEnd(messages.JobID(ends.UID)); job.Outcome != messages.Lost {
 			require.Equal(t, messages.Exited, job.Outcome)
 			require.Equal(t, 9, job.Shell, "an exit that nobody saw")
 		}
@@ -60,7 +60,7 @@ func TestFaultOutputGoesWithItsKeeper(t *testing.T) {
 	job := m.run(messages.RunCommand{Text: "echo said; exec sleep 600"})
 	m.holds(job, int64(len("said\n")))
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
-	require.Equal(t, messages.Lost, m.over(messages.JobID(job.UID)).Outcome)
+	require.Equal(t, messages.Lost, m.awaitEnd(messages.JobID(job.UID)).Outcome)
 	for _, follow := range []bool{false, true} {
 		out, err := m.client.Output(t.Context(), job.ID, client.Range{Follow: follow})
 		if err == nil {
@@ -97,7 +97,7 @@ func TestFaultDeadlineWithoutADaemon(t *testing.T) {
 	<-time.After(time.Until(longer.Started.Add(5*time.Second + 500*time.Millisecond)))
 	m.again()
 	for _, job := range []messages.Job{asSet, shorter} {
-		job = m.over(messages.JobID(job.UID))
+		job = m.awaitEnd(messages.JobID(job.UID))
 		require.Equal(t, messages.TimedOut, job.Outcome)
 		require.Empty(t, job.Survivors)
 		require.Zero(t, job.Children)

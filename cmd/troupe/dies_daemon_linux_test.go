@@ -62,7 +62,7 @@ func TestFaultDaemonDiesOverAStream(t *testing.T) {
 				}
 			}
 			t.Logf("%d daemons were killed while it ran", kills)
-			job = m.over(messages.JobID(job.UID))
+			job = m.awaitEnd(messages.JobID(job.UID))
 			require.Equal(t, messages.Exited, job.Outcome)
 			require.Equal(t, 7, job.Shell)
 			require.Equal(t, keeper, m.keeper())
@@ -109,7 +109,7 @@ func TestFaultDaemonDiesAroundAStart(t *testing.T) {
 		} else {
 			require.Equal(t, first.UID, result.Job.UID)
 		}
-		job := m.over(messages.JobID(result.Job.UID))
+		job := m.awaitEnd(messages.JobID(result.Job.UID))
 		require.Equal(t, messages.Exited, job.Outcome)
 		require.Equal(t, 3, job.Shell)
 		text, err := os.ReadFile(file)
@@ -143,7 +143,7 @@ func TestFaultDaemonDiesAroundAStartWithoutAKey(t *testing.T) {
 			require.NoFileExists(t, file, "a job that nobody knows has run")
 			continue
 		}
-		if job = m.over(messages.JobID(job.UID)); job.Outcome == messages.FailedToStart {
+		if job = m.awaitEnd(messages.JobID(job.UID)); job.Outcome == messages.FailedToStart {
 			require.NoFileExists(t, file, "a job that failed to start has run")
 			continue
 		}
@@ -197,7 +197,7 @@ func TestFaultDaemonDiesWhileJobsEnd(t *testing.T) {
 		m.again()
 	}
 	for uid, code := range codes {
-		job := m.over(messages.JobID(uid))
+		job := m.awaitEnd(messages.JobID(uid))
 		require.Equal(t, messages.Exited, job.Outcome)
 		require.Equal(t, code, job.Shell)
 	}
@@ -265,7 +265,7 @@ func TestFaultGroupOfTheDaemonDies(t *testing.T) {
 	m.again()
 	require.Equal(t, keeper, m.keeper())
 	open()
-	job = m.over(messages.JobID(job.UID))
+	job = m.awaitEnd(messages.JobID(job.UID))
 	require.Equal(t, messages.Exited, job.Outcome)
 	require.Equal(t, 6, job.Shell)
 }
@@ -307,7 +307,7 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 		pause(20 * time.Millisecond)
 		m.killed()
 		m.again()
-		m.over(messages.JobID(more.UID))
+		m.awaitEnd(messages.JobID(more.UID))
 		settles(t, "outputs in memory, each of which is a descriptor", 0, func() int { // a job is over a moment after its result
 			_, err := m.client.Remove(t.Context(), messages.JobID(more.UID))
 			return map[bool]int{true: 0, false: 1}[err == nil]

@@ -84,8 +84,8 @@ func (m *mortal) run(r messages.RunCommand) messages.Job {
 	return result.Job
 }
 
-// over waits for the end of a job, and all that it has to say.
-func (m *mortal) over(id messages.JobID) messages.Job {
+// awaitEnd waits for the end of a job and returns its record.
+func (m *mortal) awaitEnd(id messages.JobID) messages.Job {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 3*tooLong)
 	defer cancel()

@@ -120,14 +120,14 @@ func TestKeysInPrograms(t *testing.T) {
 		m.keys(job.ID, "{pagedown}")
 		m.screenIs(job.ID, func(lines []string) bool { return lines[0] == "12" })
 		m.keys(job.ID, "q")
-		require.Equal(t, 0, m.over(job.ID).ExitCode())
+		require.Equal(t, 0, m.awaitEnd(job.ID).ExitCode())
 	})
 	t.Run("vim", func(t *testing.T) {
 		need.Program(t, "vim")
 		job := m.run(messages.RunCommand{Shell: "bash", Dir: m.dir, Text: "exec vim -u NONE -i NONE -N typed", Env: []string{"TERM=xterm"}, Terminal: size})
 		m.screenHas(job.ID, `"typed"`)
 		m.keys(job.ID, "ione{enter}two{up}{home}<lt>{down}{end}>{esc}:wq{enter}")
-		require.Equal(t, 0, m.over(job.ID).ExitCode())
+		require.Equal(t, 0, m.awaitEnd(job.ID).ExitCode())
 		require.Equal(t, "<one\ntwo>\n", m.reads("typed"))
 	})
 	t.Run("bash", func(t *testing.T) {
@@ -150,6 +150,6 @@ func TestKeysInPrograms(t *testing.T) {
 		m.keys(job.ID, "{enter}")
 		m.screenHas(job.ID, "\na\nb")
 		m.keys(job.ID, "exit 3{enter}")
-		require.Equal(t, 3, m.over(job.ID).ExitCode())
+		require.Equal(t, 3, m.awaitEnd(job.ID).ExitCode())
 	})
 }

@@ -51,10 +51,10 @@ func TestFaultLesseeIsKilled(t *testing.T) {
 			}
 			p.send(syscall.SIGKILL)
 			for _, id := range []messages.JobID{two, front} {
-				require.Equal(t, messages.Cancelled, m.over(id).Outcome)
+				require.Equal(t, messages.Cancelled, m.awaitEnd(id).Outcome)
 			}
 			if !keeps {
-				require.Equal(t, messages.Cancelled, m.over(one).Outcome)
+				require.Equal(t, messages.Cancelled, m.awaitEnd(one).Outcome)
 				settles(t, "scopes", 0, func() int { return m.scopes(leased) })
 				settles(t, "processes", 0, func() int { return len(marked(mark)) })
 				return
@@ -126,7 +126,7 @@ func TestFaultDaemonDiesUnderALease(t *testing.T) {
 	left, err := lease.End(t.Context(), messages.CloseScope{Path: leased, Grace: -1})
 	require.NoError(t, err)
 	require.Equal(t, []messages.JobID{job.ID}, left.Jobs)
-	require.Equal(t, messages.Cancelled, m.over(job.ID).Outcome)
+	require.Equal(t, messages.Cancelled, m.awaitEnd(job.ID).Outcome)
 }
 
 // Whoever waits for a job when the daemon is killed, and asks the next one again with the

@@ -63,7 +63,7 @@ func TestScreenOutlivesTheDaemon(t *testing.T) {
 	m.types(job.ID, "a")
 	m.prints(job.ID, "answers:2")
 	m.types(job.ID, "q")
-	require.Equal(t, 3, m.over(job.ID).ExitCode())
+	require.Equal(t, 3, m.awaitEnd(job.ID).ExitCode())
 	require.Equal(t, []string{"ready", "answers:2", "", "", "over", ""}, m.shows(job.ID).Lines)
 
 	p := m.beside("screen", string(job.ID)).start()

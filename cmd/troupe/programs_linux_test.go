@@ -82,14 +82,14 @@ func TestPrograms(t *testing.T) {
 					alike(t, ours, bare, step.sees)
 					for _, s := range []*sitting{bare, ours} {
 						if step.keys[0] == resizes {
-							x.tell("resize-window", "-t", s.at(), "-x", "70", "-y", "20")
+							x.do("resize-window", "-t", s.at(), "-x", "70", "-y", "20")
 						} else {
 							s.keys(step.keys...)
 						}
 					}
 				}
-				bare.over()
-				ours.over()
+				bare.awaitEnd()
+				ours.awaitEnd()
 				alike(t, ours, bare, "ended")
 				require.NotContains(t, ours.shows(), "s3cret")
 				if p.file != "" {
@@ -112,8 +112,8 @@ func TestProgramTop(t *testing.T) {
 	bare, ours := x.sits("bare", "true"), x.sits("ours", "troupe run --pty top -d 0.5 -n 4")
 	ours.has("load average")
 	ours.has("PID USER")
-	bare.over()
-	ours.over()
+	bare.awaitEnd()
+	ours.awaitEnd()
 	require.Contains(t, ours.shows(), "ended 0")
 	flags := func(s *sitting) string {
 		before, _, _ := strings.Cut(s.state(), " at ")
@@ -136,7 +136,7 @@ func TestFaultVimOutlivesTheDaemon(t *testing.T) {
 	first.keys("i", "hello")
 	first.has("hello")
 	m.killed()
-	first.over()
+	first.awaitEnd()
 	require.Contains(t, first.shows(), "begun\ntroupe: the daemon has left")
 	require.Contains(t, strings.ReplaceAll(first.shows(), "\n", ""), "troupe attach ed comes back to the command")
 	require.Contains(t, first.shows(), "ended 125")
@@ -149,7 +149,7 @@ func TestFaultVimOutlivesTheDaemon(t *testing.T) {
 	second.keys(" world")
 	second.has("hello world")
 	second.keys("C-p", "C-q")
-	second.over()
+	second.awaitEnd()
 	require.Contains(t, second.shows(), "begun\ntroupe: left job ed as it is\nended 0")
 	require.Contains(t, second.state(), "alternate 0, cursor 1")
 
@@ -162,7 +162,7 @@ func TestFaultVimOutlivesTheDaemon(t *testing.T) {
 	fourth := x.sits("fourth", "troupe attach --take ed")
 	fourth.has("hello world")
 	fourth.keys("!", "Escape", ":wq", "Enter")
-	fourth.over()
+	fourth.awaitEnd()
 	require.Contains(t, fourth.shows(), "ended 0")
 	require.Equal(t, "hello world!\n", first.reads("text"))
 }
@@ -177,7 +177,7 @@ func TestFaultVimOfAKilledClient(t *testing.T) {
 	pid, err := strconv.Atoi(strings.TrimSpace(s.reads("pid")))
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	s.over()
+	s.awaitEnd()
 	settles(t, "terminals that are not as they were", 0, func() int {
 		return map[bool]int{false: 1}[strings.HasPrefix(s.state(), "alternate 0, cursor 1 ")]
 	})
@@ -197,7 +197,7 @@ func TestFaultProgramsGiveTheTerminalBack(t *testing.T) {
 	}
 	const vim = "troupe run --pty vim -u NONE -i NONE -N -c 'set mouse=a ttymouse=sgr title'"
 	bare := x.sits("bare", "true")
-	bare.over()
+	bare.awaitEnd()
 	usual := apart(bare)
 	for name, e := range map[string]struct {
 		command string
@@ -242,13 +242,13 @@ func TestAProgramsModesAreThereAgain(t *testing.T) {
 	x := newTmux(t, serves(t, nil).Env)
 	modes := func(s *sitting) string { _, at, _ := strings.Cut(s.state(), ", insert"); return at }
 	bare := x.sits("bare", "true")
-	bare.over()
+	bare.awaitEnd()
 	first := x.sits("first", "troupe run --pty --name ed vim -u NONE -i NONE -N -c 'set mouse=a ttymouse=sgr'")
 	first.has("~")
 	settles(t, "mouse modes that are off", 0, func() int { return strings.Count(first.state(), "mouse 0") })
 	wanted := modes(first)
 	first.keys("C-p", "C-q")
-	first.over()
+	first.awaitEnd()
 	for _, name := range []string{"second", "third"} {
 		s := x.sits(name, "troupe attach ed")
 		s.has("~")
@@ -260,7 +260,7 @@ func TestAProgramsModesAreThereAgain(t *testing.T) {
 			return 1
 		})
 		s.keys("C-p", "C-q")
-		s.over()
+		s.awaitEnd()
 		require.Equal(t, modes(bare), modes(s))
 	}
 }

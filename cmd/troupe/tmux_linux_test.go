@@ -36,7 +36,7 @@ func newTmux(t *testing.T, env []string) *tmux {
 	need.Program(t, "tmux")
 	dir := t.TempDir()
 	x := &tmux{t: t, dir: dir, socket: dir + "/s", env: append(slices.Clone(env), "TMUX=", "LC_ALL=C.UTF-8", "VIMINIT=", "EXINIT=", "LESS=", "LESSHISTFILE=-", "PYTHONSTARTUP=", "PYTHON_HISTORY=/dev/null", "TERM=xterm-256color")}
-	x.tell("new-session", "-d", "-s", "stays", "-x", "80", "-y", "24", "cat", ";", "set", "-g", "status", "off", ";", "set", "-s", "escape-time", "0")
+	x.do("new-session", "-d", "-s", "stays", "-x", "80", "-y", "24", "cat", ";", "set", "-g", "status", "off", ";", "set", "-s", "escape-time", "0")
 	pid, err := strconv.Atoi(x.asks("display", "-p", "#{pid}"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGTERM) })
@@ -52,7 +52,7 @@ func (x *tmux) asks(args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-func (x *tmux) tell(args ...string) { x.t.Helper(); x.asks(args...) }
+func (x *tmux) do(args ...string) { x.t.Helper(); x.asks(args...) }
 
 // sits runs a command at a terminal of its own, in a directory of that name. The shell
 // stays behind it, and says which status it had.
@@ -62,8 +62,8 @@ func (x *tmux) sits(name, command string) *sitting {
 	require.NoError(x.t, os.Mkdir(s.dir, 0o700))
 	script := fmt.Sprintf("echo begun\n%s\nstatus=$?\necho ended $status\nstty -g > after\ntmux -S %s wait-for -S over-%s\nexec sleep 600\n", command, x.socket, name)
 	require.NoError(x.t, os.WriteFile(s.dir+"/script", []byte("stty -g > before\n"+script), 0o600))
-	x.tell("new-window", "-d", "-n", name, "-c", s.dir, "bash --noprofile --norc script")
-	x.tell("resize-window", "-t", "stays:"+name, "-x", "80", "-y", "24")
+	x.do("new-window", "-d", "-n", name, "-c", s.dir, "bash --noprofile --norc script")
+	x.do("resize-window", "-t", "stays:"+name, "-x", "80", "-y", "24")
 	return s
 }
 
@@ -72,7 +72,7 @@ func (s *sitting) at() string { return "stays:" + s.name }
 // keys types keys by the names that tmux has for them; text is one.
 func (s *sitting) keys(keys ...string) {
 	s.t.Helper()
-	s.tell(append([]string{"send-keys", "-t", s.at()}, keys...)...)
+	s.do(append([]string{"send-keys", "-t", s.at()}, keys...)...)
 }
 
 func (s *sitting) shows() string { s.t.Helper(); return s.asks("capture-pane", "-p", "-t", s.at()) }
@@ -100,11 +100,11 @@ func (s *sitting) has(text string) {
 	})
 }
 
-// over waits for the end of the command, and checks that the terminal has the modes that
+// awaitEnd waits for the end of the command, and checks that the terminal has the modes that
 // it had.
-func (s *sitting) over() {
+func (s *sitting) awaitEnd() {
 	s.t.Helper()
-	s.tell("wait-for", "over-"+s.name)
+	s.do("wait-for", "over-"+s.name)
 	require.Equal(s.t, s.reads("before"), s.reads("after"), "the modes of the terminal")
 }
 
