@@ -16,7 +16,7 @@ import (
 func TestTheEndOfTheDaemonIsToldToWhoIsAttached(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	c, err := client.Dial(t.Context(), d.told(`"address":"`, `"`))
+	c, err := client.Dial(t.Context(), d.awaitText(`"address":"`, `"`))
 	require.NoError(t, err)
 	defer c.Close()
 	ran, err := c.Run(t.Context(), messages.RunCommand{Text: "echo up; exec sleep 600", Background: true})

@@ -167,7 +167,7 @@ func activated(t *testing.T) (*process, *net.UnixListener, *os.File) {
 func TestTheNumbersAreTold(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil, "--metrics", "127.0.0.1:0")
-	address := d.told(`"address":"`, `"`)
+	address := d.awaitText(`"address":"`, `"`)
 	q := d.beside("run", "--scope", "main/ci", "echo hello; exit 3").start()
 	q.ends(3)
 	token, err := os.ReadFile(filepath.Join(d.dir, "troupe/token"))
@@ -223,8 +223,8 @@ func TestTheUnitKeepsItsPromises(t *testing.T) {
 	require.Contains(t, string(socket), "\nSocketMode=0600\n")
 }
 
-// told waits for what it says between two texts.
-func (p *process) told(before, after string) string {
+// awaitText waits for output on stderr between two texts, and returns it.
+func (p *process) awaitText(before, after string) string {
 	p.t.Helper()
 	p.err.has(p.t, before)
 	_, rest, _ := strings.Cut(p.err.String(), before)

@@ -118,11 +118,11 @@ func TestOutputNeverEntersTheKeeper(t *testing.T) {
 	need.Root(t) // for what /proc tells of it
 	m := begins(t)
 	keeper := m.keeper()
-	before := told(keeper, "io", "rchar")
+	before := procNumber(keeper, "io", "rchar")
 	require.GreaterOrEqual(t, before, 0)
 	job := m.run(messages.RunCommand{Text: "head -c 314572800 /dev/zero; sleep 600"})
 	m.holds(job, 300<<20)
-	require.Less(t, told(keeper, "io", "rchar")-before, 1<<20) // by the end of the job the kernel adds what that has read
+	require.Less(t, procNumber(keeper, "io", "rchar")-before, 1<<20) // by the end of the job the kernel adds what that has read
 	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(job.UID), Grace: -1})
 	require.NoError(t, err)
 }

@@ -123,8 +123,8 @@ func listed(pid int, name string) int {
 	return len(names)
 }
 
-// told is a number of a file of /proc; -1: it is not there.
-func told(pid int, file, key string) int {
+// procNumber returns a number of a file in /proc, or -1 if it is not there.
+func procNumber(pid int, file, key string) int {
 	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file))
 	for line := range strings.Lines(string(text)) {
 		if rest, is := strings.CutPrefix(line, key+":"); is {

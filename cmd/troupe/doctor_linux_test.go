@@ -84,7 +84,7 @@ func TestDoctorMissesTheStateDirectory(t *testing.T) {
 func TestDoctorFindsTheDaemonWithoutASocket(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	require.NoError(t, os.Remove(d.told(`"address":"`, `"`)))
+	require.NoError(t, os.Remove(d.awaitText(`"address":"`, `"`)))
 	p := d.beside("doctor").start()
 	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: no daemon can begin: another daemon, process %d, holds the state directory %s (", d.Process.Pid, d.file("troupe")))
 	p.ends(1)

@@ -39,13 +39,13 @@ func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 		job := m.run(messages.RunCommand{Scope: "flood", Argv: []string{"yes", fmt.Sprint(i)}, Quota: messages.Quota{Bytes: quota}})
 		ids = append(ids, messages.JobID(job.UID))
 	}
-	before := told(m.Process.Pid, "status", "VmRSS")
+	before := procNumber(m.Process.Pid, "status", "VmRSS")
 	m.deafReader(ids[0])
 	most := map[int]int{}
 	slowest := time.Duration(0)
 	for begun := time.Now(); time.Since(begun) < lasts; {
 		for _, pid := range []int{keeper, m.Process.Pid} {
-			most[pid] = max(most[pid], told(pid, "status", "VmRSS")>>10)
+			most[pid] = max(most[pid], procNumber(pid, "status", "VmRSS")>>10)
 		}
 		asked := time.Now()
 		_, err := m.client.Job(t.Context(), ids[1])
@@ -53,7 +53,7 @@ func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 		slowest = max(slowest, time.Since(asked))
 		require.LessOrEqual(t, stored(t, filepath.Join(m.state, "keeper/logs")), int64(jobs*(quota+(8<<20))), "bytes on the disk")
 	}
-	grown := (told(m.Process.Pid, "status", "VmRSS") - before) >> 10
+	grown := (procNumber(m.Process.Pid, "status", "VmRSS") - before) >> 10
 	t.Logf("MiB: keeper %d, daemon %d, of which a client that does not read %d; slowest answer %s", most[keeper], most[m.Process.Pid], grown, slowest)
 	require.Less(t, most[keeper], 64)
 	require.Less(t, most[m.Process.Pid], 128)

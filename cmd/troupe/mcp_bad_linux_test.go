@@ -233,7 +233,7 @@ func TestBadInputLongMCPLines(t *testing.T) {
 	for written := range 256 {
 		_, err := w.in.Write(endless)
 		require.NoError(t, err)
-		most := told(w.server.Process.Pid, "status", "VmHWM") // in KiB
+		most := procNumber(w.server.Process.Pid, "status", "VmHWM") // in KiB
 		require.True(t, most < 200<<10 || need.Race, "%d KiB after %d MiB", most, written)
 	}
 	w.refuses(-32600, "x")

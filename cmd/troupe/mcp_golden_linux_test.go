@@ -72,9 +72,9 @@ func (w *protocol) calls(tool string, args params) params {
 	return s.Result
 }
 
-// told calls a tool until its answer has a notice, and writes that alone: nobody knows in
+// callForNotice calls a tool until its answer has a notice, and writes that alone: nobody knows in
 // which answer it comes.
-func (w *protocol) told(tool string, args params) {
+func (w *protocol) callForNotice(tool string, args params) {
 	w.t.Helper()
 	var notices []any
 	settles(w.t, "notices that have not come", 0, func() int {
@@ -125,7 +125,7 @@ func TestGoldenMCPOfOMP(t *testing.T) {
 	w.calls("job", params{"list": true})
 	bash(params{"command": "echo next"})
 	open()
-	w.told("bash", params{"command": "true"})
+	w.callForNotice("bash", params{"command": "true"})
 	w.calls("job", params{"poll": []string{"bg_1"}})
 	w.calls("job", params{"cancel": []string{"bg_9"}})
 	w.golden(d, "omp")
@@ -152,7 +152,7 @@ func TestGoldenMCPOfOpenCode(t *testing.T) {
 	bash(params{"command": "read x < gate; echo built; exit 2", "run_in_background": true})
 	w.calls("tasklist", params{})
 	open()
-	w.told("bash", params{"command": "true", "description": "try it"})
+	w.callForNotice("bash", params{"command": "true", "description": "try it"})
 	w.calls("tasklist", params{})
 	w.golden(d, "opencode")
 }
@@ -175,7 +175,7 @@ func TestGoldenMCPOfCopilot(t *testing.T) {
 	bash(params{"command": "read x < gate; echo built; cd /usr; exit 2", "mode": "async", "shellId": "build"})
 	w.calls("list_bash", params{})
 	open()
-	w.told("list_bash", params{})
+	w.callForNotice("list_bash", params{})
 	w.calls("list_bash", params{})
 	w.calls("read_bash", params{"shellId": "build", "delay": 1})
 	bash(params{"command": `read -rp 'Sure? ' a; echo "you said $a"`, "shellId": "asks"})

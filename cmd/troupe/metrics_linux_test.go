@@ -15,7 +15,7 @@ import (
 // looks asks a daemon for its numbers until one line is among them.
 func (p *process) looks(line string) {
 	p.t.Helper()
-	address := p.told(`"address":"127`, `"`)
+	address := p.awaitText(`"address":"127`, `"`)
 	token, err := os.ReadFile(filepath.Join(p.dir, "troupe/token"))
 	require.NoError(p.t, err)
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://127"+address+"/metrics", nil)
