@@ -121,7 +121,7 @@ func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 		t.Run(cli.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
 			d := serves(t, nil)
-			d.beside("run", "-b", "--name", "mine", deaf).start().ends(0)
+			d.beside("run", "-b", "--name", "mine", ignoresTERM).start().ends(0)
 			wait, match := d.beside("wait", "mine").start(), d.beside("wait", "--match", "never", "mine").start()
 			stop := d.beside("stop", "--grace", "1h", "mine").start()
 			d.beside("wait", "--match", "asked", "mine").start().ends(0)

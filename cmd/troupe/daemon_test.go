@@ -65,8 +65,8 @@ func (p *process) record(job string) map[string]any {
 func TestSignalsReachACommandInTheDaemon(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	d.beside("run", "--grace", "1h", deaf).start().killedBy(syscall.SIGINT, syscall.SIGINT, 130)
-	d.beside("run", "--grace", "1h", deaf).start().killedBy(syscall.SIGTERM, syscall.SIGINT, 143)
+	d.beside("run", "--grace", "1h", ignoresTERM).start().killedBy(syscall.SIGINT, syscall.SIGINT, 130)
+	d.beside("run", "--grace", "1h", ignoresTERM).start().killedBy(syscall.SIGTERM, syscall.SIGINT, 143)
 	p := d.beside("run", "echo begun; exec sleep 600").start()
 	p.line()
 	p.send(syscall.SIGINT)

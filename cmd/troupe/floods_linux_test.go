@@ -40,7 +40,7 @@ func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 		ids = append(ids, messages.JobID(job.UID))
 	}
 	before := procNumber(m.Process.Pid, "status", "VmRSS")
-	m.deafReader(ids[0])
+	m.stuckReader(ids[0])
 	most := map[int]int{}
 	slowest := time.Duration(0)
 	for begun := time.Now(); time.Since(begun) < lasts; {
@@ -71,8 +71,8 @@ func (m *mortal) endsAll(scope messages.ScopePath, jobs int) {
 	require.Empty(m.t, stopped.Survivors)
 }
 
-// deafReader follows an output, and reads no more than the head of the reply.
-func (m *mortal) deafReader(id messages.JobID) {
+// stuckReader follows an output, and reads no more than the head of the reply.
+func (m *mortal) stuckReader(id messages.JobID) {
 	m.t.Helper()
 	c, err := net.Dial("unix", m.socket())
 	require.NoError(m.t, err)

@@ -18,9 +18,9 @@ import (
 	"troupe/messages"
 )
 
-// deaf is a command that notices TERM and does not end of it, with a child that
+// ignoresTERM is a command that notices TERM and does not end of it, with a child that
 // does not even notice; both say their ids.
-const deaf = `trap "echo asked" TERM; (trap "" TERM INT HUP QUIT; echo $BASHPID; exec sleep 600) & echo $$; while :; do wait; done`
+const ignoresTERM = `trap "echo asked" TERM; (trap "" TERM INT HUP QUIT; echo $BASHPID; exec sleep 600) & echo $$; while :; do wait; done`
 
 // pids reads the ids of a command's two processes.
 func (p *process) pids() []string {
@@ -34,7 +34,7 @@ func TestOneSignalAsksThenKills(t *testing.T) {
 		t.Run(cli.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
 			const grace = 5 * time.Second
-			p := program(t, "run", "--grace", grace.String(), deaf).start()
+			p := program(t, "run", "--grace", grace.String(), ignoresTERM).start()
 			tree := p.pids()
 			asked := time.Now()
 			p.send(sig)
@@ -56,16 +56,16 @@ func TestOneSignalAsksThenKills(t *testing.T) {
 
 func TestTheSecondSignalKills(t *testing.T) {
 	t.Parallel()
-	program(t, "run", "--grace", "1h", deaf).start().killedBy(syscall.SIGINT, syscall.SIGINT, 130)
+	program(t, "run", "--grace", "1h", ignoresTERM).start().killedBy(syscall.SIGINT, syscall.SIGINT, 130)
 }
 
 // A second signal of another kind kills, too; the first one is the status.
 func TestSignalsOfTwoKinds(t *testing.T) {
 	t.Parallel()
-	program(t, "run", "--grace", "1h", deaf).start().killedBy(syscall.SIGTERM, syscall.SIGINT, 143)
+	program(t, "run", "--grace", "1h", ignoresTERM).start().killedBy(syscall.SIGTERM, syscall.SIGINT, 143)
 }
 
-// killedBy sends the second signal to who runs the deaf command when that has
+// killedBy sends the second signal to who runs the ignoresTERM command when that has
 // noticed the first, and waits for the end of all.
 func (p *process) killedBy(first, second syscall.Signal, status int) {
 	p.t.Helper()
@@ -81,7 +81,7 @@ func (p *process) killedBy(first, second syscall.Signal, status int) {
 
 func TestQuitKillsAtOnce(t *testing.T) {
 	t.Parallel()
-	p := program(t, "run", "--grace", "1h", deaf).start()
+	p := program(t, "run", "--grace", "1h", ignoresTERM).start()
 	tree := p.pids()
 	p.send(syscall.SIGQUIT)
 	p.ends(131)
@@ -289,7 +289,7 @@ func TestASignalEndsTheWaitForAReaderOfWhatTroupeSays(t *testing.T) {
 	t.Parallel()
 	t.Run("after it was asked", func(t *testing.T) {
 		t.Parallel()
-		p := program(t, "run", "--grace", "1500ms", deaf)
+		p := program(t, "run", "--grace", "1500ms", ignoresTERM)
 		p.Stderr = full(t)
 		p.start()
 		tree := p.pids()
@@ -299,7 +299,7 @@ func TestASignalEndsTheWaitForAReaderOfWhatTroupeSays(t *testing.T) {
 	})
 	t.Run("with the second signal", func(t *testing.T) {
 		t.Parallel()
-		p := program(t, "run", "--no-daemon", "--promote-after", "1h", "--grace", "1h", deaf)
+		p := program(t, "run", "--no-daemon", "--promote-after", "1h", "--grace", "1h", ignoresTERM)
 		p.Stderr = full(t)
 		p.start().killedBy(syscall.SIGTERM, syscall.SIGTERM, 143)
 	})
