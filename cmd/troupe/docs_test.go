@@ -44,29 +44,29 @@ func manual(t *testing.T, section string) string {
 func code(t *testing.T, section string) map[string]bool {
 	t.Helper()
 	word := regexp.MustCompile("`([^`]+)`")
-	told := map[string]bool{}
+	documented := map[string]bool{}
 	for line := range strings.Lines(manual(t, section)) {
 		cells := strings.Split(strings.ReplaceAll(line, `\|`, " "), "|")
 		if len(cells) < 4 {
 			continue
 		}
 		for _, m := range word.FindAllStringSubmatch(cells[1], -1) {
-			told[m[1]] = strings.TrimSpace(cells[2]) != ""
+			documented[m[1]] = strings.TrimSpace(cells[2]) != ""
 		}
 	}
-	return told
+	return documented
 }
 
-// same compares what is told with what is there.
-func same(t *testing.T, what string, told, there []string) {
+// same compares what is documented with what is there.
+func same(t *testing.T, what string, documented, there []string) {
 	t.Helper()
-	for _, name := range told {
+	for _, name := range documented {
 		if !slices.Contains(there, name) {
 			t.Errorf("docs/cli.md tells of the %s %s, which is not there", what, name)
 		}
 	}
 	for _, name := range there {
-		if !slices.Contains(told, name) {
+		if !slices.Contains(documented, name) {
 			t.Errorf("docs/cli.md does not tell of the %s %s", what, name)
 		}
 	}
@@ -101,9 +101,9 @@ func helpFlags(help string) map[string]bool {
 
 func TestTheManualHasTheFlagsOfTheHelp(t *testing.T) {
 	t.Parallel()
-	told, there := code(t, "troupe run"), helpFlags(verb(t, "run").Flags().FlagUsagesWrapped(flags.HelpWidth))
-	same(t, "flag", slices.Collect(maps.Keys(told)), slices.Collect(maps.Keys(there)))
-	for name, value := range told {
+	documented, there := code(t, "troupe run"), helpFlags(verb(t, "run").Flags().FlagUsagesWrapped(flags.HelpWidth))
+	same(t, "flag", slices.Collect(maps.Keys(documented)), slices.Collect(maps.Keys(there)))
+	for name, value := range documented {
 		if value != there[name] {
 			t.Errorf("whether %s takes a value: docs/cli.md says %v, the help %v", name, value, there[name])
 		}
@@ -113,7 +113,7 @@ func TestTheManualHasTheFlagsOfTheHelp(t *testing.T) {
 // Each flag of the verbs that ask the daemon, and of serve, stands in one table.
 func TestTheManualHasTheFlagsOfTheOtherVerbs(t *testing.T) {
 	t.Parallel()
-	told := map[string][]string{}
+	documented := map[string][]string{}
 	word, at := regexp.MustCompile("`([^`]+)`"), ""
 	for line := range strings.Lines(manual(t, "The daemon")) {
 		cells := strings.Split(line, "|")
@@ -124,7 +124,7 @@ func TestTheManualHasTheFlagsOfTheOtherVerbs(t *testing.T) {
 			at = strings.TrimPrefix(m[1], "troupe ")
 		}
 		for _, m := range word.FindAllStringSubmatch(cells[2], -1) {
-			told[at] = append(told[at], m[1])
+			documented[at] = append(documented[at], m[1])
 		}
 	}
 	for _, cmd := range verb(t, "").Commands() {
@@ -135,7 +135,7 @@ func TestTheManualHasTheFlagsOfTheOtherVerbs(t *testing.T) {
 		delete(there, "--json")
 		delete(there, "--help")
 		delete(there, "-h")
-		same(t, "flag of "+cmd.Name(), told[cmd.Name()], slices.Collect(maps.Keys(there)))
+		same(t, "flag of "+cmd.Name(), documented[cmd.Name()], slices.Collect(maps.Keys(there)))
 	}
 }
 
@@ -164,16 +164,16 @@ func TestTheManualHasTheSettings(t *testing.T) {
 
 func TestTheManualHasTheVerbs(t *testing.T) {
 	t.Parallel()
-	var told, there []string
+	var documented, there []string
 	for name := range code(t, "") {
-		told = append(told, strings.TrimPrefix(name, "troupe "))
+		documented = append(documented, strings.TrimPrefix(name, "troupe "))
 	}
 	for _, cmd := range verb(t, "").Commands() {
 		if !cmd.Hidden {
 			there = append(there, cmd.Name())
 		}
 	}
-	same(t, "verb", told, there)
+	same(t, "verb", documented, there)
 }
 
 func TestTheManualHasTheFieldsOfTheRecord(t *testing.T) {

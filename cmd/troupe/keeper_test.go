@@ -41,26 +41,26 @@ func keepersOf(state string) (pids []int) {
 // jobs, and them, and waits for that. There may be one that has just been started, and
 // one that finds the other and goes: which of them holds the lock is not known.
 func endKeeper(state string) {
-	told := map[int]bool{}
+	reported := map[int]bool{}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for late := time.Now().Add(tooLong); time.Now().Before(late); <-tick.C { // no event tells of the end of another's child
-		all, held := keepersIn(state)
+		all, locked := keepersIn(state)
 		for _, pid := range all {
-			if !told[pid] {
-				told[pid] = true
+			if !reported[pid] {
+				reported[pid] = true
 				_ = syscall.Kill(pid, syscall.SIGTERM)
 			}
 		}
-		if len(all) == 0 && !held {
+		if len(all) == 0 && !locked {
 			return
 		}
 	}
 }
 
 // keepersIn are the keepers of a state directory, and of the detached jobs there, and
-// whether the lock of one is held: it is for as long as that lives.
-func keepersIn(state string) (pids []int, held bool) {
+// whether the lock of one is locked: it is for as long as that lives.
+func keepersIn(state string) (pids []int, locked bool) {
 	common, detached := filepath.Join(state, config.KeeperName), filepath.Join(state, config.DetachedName)+"/"
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -75,9 +75,9 @@ func keepersIn(state string) (pids []int, held bool) {
 	locks, _ := filepath.Glob(filepath.Join(detached, "*", "keeper.lock"))
 	for _, path := range append(locks, filepath.Join(common, "keeper.lock")) {
 		if lock, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
-			held = held || errors.Is(syscall.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+			locked = locked || errors.Is(syscall.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 			_ = syscall.Close(lock)
 		}
 	}
-	return pids, held
+	return pids, locked
 }
