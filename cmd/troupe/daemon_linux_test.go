@@ -166,14 +166,14 @@ func TestTheStartOfADaemonHasADeadline(t *testing.T) {
 			if strings.HasSuffix(at, ".lock") {
 				require.NoError(t, os.WriteFile(at, nil, 0o600))
 			}
-			held, err := os.Open(at)
+			lock, err := os.Open(at)
 			require.NoError(t, err)
-			defer held.Close()
-			require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+			defer lock.Close()
+			require.NoError(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
 			p.start().ends(cli.StatusOwn)
 			require.Contains(t, p.err.String(), c.says)
 			require.NoFileExists(t, p.file("started"))
-			require.NoError(t, held.Close()) // one that hangs goes on, and the next finds it
+			require.NoError(t, lock.Close()) // one that hangs goes on, and the next finds it
 			q := p.beside("run", "-b", "true").start()
 			q.ends(0)
 			p.beside("shutdown", "--stop-jobs").start().ends(0)
@@ -188,10 +188,10 @@ func TestADaemonOnItsWayIsFound(t *testing.T) {
 	p := programFor(t, long, "serve")
 	require.NoError(t, os.Mkdir(p.file("troupe-0"), 0o700))
 	p.Env = append(p.Env, "TROUPE_SOCKET="+p.file("troupe-0/s")) // whose directory a daemon locks while it begins
-	held, err := os.Open(p.file("troupe-0"))
+	lock, err := os.Open(p.file("troupe-0"))
 	require.NoError(t, err)
-	defer held.Close()
-	require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+	defer lock.Close()
+	require.NoError(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
 	p.start()
 	t.Cleanup(p.swept)
 	eventually(t, "a daemon that has the state directory", func() bool { return isLocked(p.file("troupe/" + config.LockName)) })
@@ -199,7 +199,7 @@ func TestADaemonOnItsWayIsFound(t *testing.T) {
 	eventually(t, "who starts another", func() bool { return isLocked(p.file("troupe/" + config.StartName)) })
 	late := time.Now().Add(connect.WayPatience / 4) // else it was there, and was not seen
 	eventually(t, "another that wants it", func() bool { return len(launched(p.file("troupe"))) > 0 || time.Now().After(late) })
-	require.NoError(t, held.Close())
+	require.NoError(t, lock.Close())
 	q.ends(0)
 	require.NotContains(t, q.err.String(), "started the daemon")
 }

@@ -83,16 +83,16 @@ func TestFaultDaemonDiesAroundAStart(t *testing.T) {
 		file := m.file("ran" + strconv.Itoa(i))
 		r := messages.RunCommand{Text: "echo x >> " + file + "; exit 3", Key: "k" + strconv.Itoa(i), Background: true}
 		answered := make(chan messages.Job, 1)
-		asked := make(chan struct{})
+		requested := make(chan struct{})
 		go func() {
-			close(asked)
+			close(requested)
 			result, err := m.client.Run(t.Context(), r)
 			if err != nil {
 				result.Job = messages.Job{}
 			}
 			answered <- result.Job
 		}()
-		<-asked
+		<-requested
 		if i%4 != 3 {
 			pause(6 * time.Millisecond)
 		} else {
@@ -127,14 +127,14 @@ func TestFaultDaemonDiesAroundAStartWithoutAKey(t *testing.T) {
 	for i := range instants(6) {
 		file := m.file("ran" + strconv.Itoa(i))
 		r := messages.RunCommand{UID: messages.UID(ulid.Make().String()), Text: "echo x >> " + file + "; exit 3", Background: true}
-		asked := make(chan error, 1)
+		requested := make(chan error, 1)
 		go func() {
 			_, err := m.client.Run(t.Context(), r)
-			asked <- err
+			requested <- err
 		}()
 		pause(6 * time.Millisecond)
 		m.dies()
-		answered := <-asked == nil
+		answered := <-requested == nil
 		m.again()
 		job, err := m.client.Job(t.Context(), messages.JobID(r.UID))
 		if err != nil {

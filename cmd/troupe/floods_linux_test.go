@@ -47,10 +47,10 @@ func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 		for _, pid := range []int{keeper, m.Process.Pid} {
 			most[pid] = max(most[pid], procNumber(pid, "status", "VmRSS")>>10)
 		}
-		asked := time.Now()
+		start := time.Now()
 		_, err := m.client.Job(t.Context(), ids[1])
 		require.NoError(t, err)
-		slowest = max(slowest, time.Since(asked))
+		slowest = max(slowest, time.Since(start))
 		require.LessOrEqual(t, stored(t, filepath.Join(m.state, "keeper/logs")), int64(jobs*(quota+(8<<20))), "bytes on the disk")
 	}
 	grown := (procNumber(m.Process.Pid, "status", "VmRSS") - before) >> 10

@@ -21,7 +21,7 @@ import (
 	"troupe/internal/test/need"
 )
 
-const nobody = 65534
+const nobodyUID = 65534
 
 // asNobody does something as another user, on a thread that ends with it.
 func asNobody(t *testing.T, do func() error) error {
@@ -30,7 +30,7 @@ func asNobody(t *testing.T, do func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked
-		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); e != 0 {
+		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, nobodyUID, nobodyUID, nobodyUID); e != 0 {
 			done <- e
 			return
 		}
@@ -152,7 +152,7 @@ func TestSecurityTheStateDirectory(t *testing.T) {
 			if err := os.Mkdir(at, 0o700); err != nil {
 				return err
 			}
-			return os.Chown(at, nobody, nobody)
+			return os.Chown(at, nobodyUID, nobodyUID)
 		}, "belongs to user 65534 (make it", true},
 		"read-only": {func(t *testing.T, at, _ string) error {
 			if err := os.Mkdir(at, 0o700); err != nil {
@@ -233,16 +233,16 @@ func TestFaultADaemonWithFewDescriptors(t *testing.T) {
 		return strings.Contains(text, `"connections":1,`)
 	})
 	counts := map[int]int{}
-	var held []net.Conn
+	var conns []net.Conn
 	for range 100 {
 		conn, status, _ := ask("health")
 		counts[status]++
-		held = append(held, conn)
+		conns = append(conns, conn)
 	}
 	require.Equal(t, most, counts[http.StatusOK])
 	require.NotZero(t, counts[http.StatusServiceUnavailable])
 	waits := d.beside("ps", "-q").start() // until there is a connection
-	for _, conn := range held {
+	for _, conn := range conns {
 		require.NoError(t, conn.Close())
 	}
 	require.Equal(t, "j1\n", waits.rest())

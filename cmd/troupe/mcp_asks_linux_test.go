@@ -13,9 +13,9 @@ import (
 
 // person answers what a command asks for.
 type person struct {
-	answers []*sdk.ElicitResult // one after the other; the last of them to all that follow
-	asked   atomic.Int32
-	saw     chan string
+	answers   []*sdk.ElicitResult // one after the other; the last of them to all that follow
+	questions atomic.Int32
+	saw       chan string
 }
 
 func newPerson(answers ...*sdk.ElicitResult) *person {
@@ -29,7 +29,7 @@ func line(text string) *sdk.ElicitResult {
 func (p *person) client() *sdk.ClientOptions {
 	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		p.saw <- r.Params.Message
-		n := min(int(p.asked.Add(1)), len(p.answers))
+		n := min(int(p.questions.Add(1)), len(p.answers))
 		return p.answers[n-1], nil
 	}}
 }
@@ -108,7 +108,7 @@ func TestSecurityMCPAsksForNoSecret(t *testing.T) {
 		require.Contains(t, r.Note, "ask the person to attach with troupe attach "+r.JobID)
 		mustCall[core.StopResult](a, "stop", params{"job_ids": []string{r.JobID}, "grace_seconds": 0})
 	})
-	require.Zero(t, p.asked.Load())
+	require.Zero(t, p.questions.Load())
 }
 
 // A client that shows no forms has the job handed back at once.
