@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// A daemon that ends in order says so to who is attached to a job that lives on: it is
-// no line that broke.
+// A daemon that ends in order tells attached clients that the job continues. They do not
+// report a broken connection.
 func TestTheEndOfTheDaemonIsToldToWhoIsAttached(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

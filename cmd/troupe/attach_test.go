@@ -41,7 +41,7 @@ func TestPipedInputIsLeft(t *testing.T) {
 	p.ends(3)
 }
 
-// Who may not type keeps what he has to say, and watches.
+// A client without the input lease keeps its piped input, and watches.
 func TestPipedInputWaitsForTheLease(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

@@ -10,12 +10,12 @@ import (
 	"troupe/internal/test/need"
 )
 
-// paintsOnCue paints, and goes on when it is told to by a pipe.
+// paintsOnCue paints, and continues when the test writes to a pipe.
 const paintsOnCue = `stty -echo; mkfifo first second; printf '\033[?1049h\033[2;3Hbefore\033[?25l'; read x < first; printf '\033[31m\033[5;1Hred\033[6n\033[0m\n'; printf '\033[?1000h'; read x < second; exit 4`
 
-// Who watches a job on a terminal at his own sees its bytes as they are, behind what it
-// shows already, without its questions; elsewhere they are text. His terminal is given
-// back as it was, and the size of the job's stays.
+// A client that watches a job's terminal on its own terminal gets the screen and then the
+// same bytes, without terminal queries; elsewhere it prints text. Its terminal is
+// restored, and the size of the job's terminal does not change.
 func TestWatchShowsATerminal(t *testing.T) {
 	t.Parallel()
 	const first = "\x1b[?1049h\x1b[H\x1b[2J\r\n  before\x1b[2;9H\x1b[?25l"
@@ -58,8 +58,8 @@ func TestWatchShowsATerminal(t *testing.T) {
 	}
 }
 
-// Who comes while a prompt stands there sees it, with the cursor behind it, also of one who
-// does not write it anew: what he types comes behind it.
+// A client that attaches at a prompt sees it, with the cursor after it, even if the
+// program does not write it again. Typed input comes after the prompt.
 func TestAttachShowsThePrompt(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -94,7 +94,7 @@ func TestWatchPrintsText(t *testing.T) {
 	p.ends(130)
 }
 
-// What an editor shows is seen by who watches it, from when he comes.
+// A client that watches sees the screen of an editor from the start of its attachment.
 func TestWatchProgram(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "vim")
@@ -120,8 +120,9 @@ func TestWatchProgram(t *testing.T) {
 	sits.awaitEnd()
 }
 
-// Who is asked to stop at a terminal that he has changed does not: the shell would have it
-// as it is. That is so by the key where that is a signal, and by the signal.
+// TSTP does not suspend a client that has changed its terminal, because the shell would
+// get the changed terminal. This holds for the key, where it is a signal, and for the
+// signal.
 func TestWhoHasChangedATerminalIsNotStopped(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "vim")

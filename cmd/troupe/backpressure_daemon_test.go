@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A slow reader of a command in the daemon holds it, as he would in a pipeline:
-// it does not run ahead until its log is full. He gets all of it; when he dies,
-// nothing stays held.
+// A slow reader pauses a command in the daemon, as in a pipeline: the command does not
+// run ahead until its log is full. The reader gets the whole output. When the reader
+// dies, nothing stays paused.
 func TestASlowReaderHoldsACommandInTheDaemon(t *testing.T) {
 	t.Parallel()
 	const size = 600 << 16

@@ -12,8 +12,8 @@ import (
 	"troupe/internal/cli/config"
 )
 
-// A daemon whose journal breaks under it says so, in its log, to doctor and to whoever
-// asks for more; what runs can be read and ended, and so can the daemon.
+// A daemon whose journal breaks reports it in its log, to doctor and to clients with new
+// requests. Running jobs can be read and stopped, and so can the daemon.
 func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	t.Parallel()
 	d, _ := servesLong(t)
@@ -40,8 +40,8 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	d.err.has(t, "was not closed in order")
 }
 
-// A second daemon over the same state, which somebody has taken the lock away from, finds
-// the journal in use before it takes the keeper: the first one goes on.
+// A second daemon on the same state directory, whose lock was removed, finds the journal
+// in use before it takes the keeper. The first daemon goes on.
 func TestFaultASecondDaemonWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	d, keeper := servesLong(t)

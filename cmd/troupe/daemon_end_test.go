@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// However the daemon ends, its jobs go on: a signal is told, a death needs no word,
-// and the next daemon has them, with all that they have printed meanwhile.
+// However the daemon ends, its jobs continue. The daemon reports a signal; after a kill
+// it reports nothing. The next daemon has the jobs and their output of the meantime.
 func TestTheDaemonLeavesItsJobs(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
@@ -100,7 +100,8 @@ func TestAFailedStartTouchesNoJob(t *testing.T) {
 	d.beside("shutdown").start().ends(0)
 }
 
-// Whoever waits for a command when the daemon ends is told that it goes on.
+// A client that waits for a command when the daemon ends learns that the command
+// continues.
 func TestTheDaemonEndsUnderACommand(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -113,8 +114,8 @@ func TestTheDaemonEndsUnderACommand(t *testing.T) {
 	require.True(t, alive(pid))
 }
 
-// Whoever asks about a job when the daemon goes away is told that, however it goes: the
-// status is troupe's own, and no end of the job.
+// A client with a request when the daemon leaves gets an error, whatever ends the daemon.
+// The status is troupe's own and does not report an end of the job.
 func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 	t.Parallel()
 	for sig, says := range map[syscall.Signal]string{syscall.SIGKILL: "the daemon has left (", syscall.SIGTERM: "the node is shutting down"} {
@@ -137,7 +138,7 @@ func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 				require.NotContains(t, p.err.String(), "failed")
 				require.NotContains(t, p.err.String(), "EOF")
 			}
-			wait.err.has(t, says, "the server is closing", "the daemon has left (") // its request may have been on its way
+			wait.err.has(t, says, "the server is closing", "the daemon has left (") // its request may not have arrived
 			match.err.has(t, says, "the server is closing", "the daemon has left (")
 			d.beside("serve").start().err.has(t, `"message":"ready"`)
 			d.beside("kill", "mine").start().ends(0)
@@ -166,9 +167,9 @@ func TestAClientVanishes(t *testing.T) {
 	require.Equal(t, "running", d.record("stays")["state"])
 }
 
-// A daemon that dies is told, and is no end of a command that is made up: that goes
-// on until the next daemon ends it, since nobody waits for it any more. What was
-// promoted goes on for good.
+// A run reports that the daemon has died, and invents no end of its command. The command
+// continues until the next daemon stops it, because no client waits for it any more. A
+// promoted command stays.
 func TestTheDaemonDiesUnderACommand(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

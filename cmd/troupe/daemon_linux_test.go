@@ -43,7 +43,7 @@ func TestAttachedAtATerminal(t *testing.T) {
 	q.at(second)
 	second.keys(t, "here\r") // from then on each key counts at once
 	second.shown.has(t, "got here")
-	d.beside("wait", "--input", "talk").start().ends(0) // a signal just before its read, bash hears behind that
+	d.beside("wait", "--input", "talk").start().ends(0) // bash handles a signal just before its read only after the read
 	second.keys(t, "\x03")
 	second.shown.has(t, "asked")
 	second.keys(t, "\x04")
@@ -148,8 +148,8 @@ func TestACommandEndsWithoutADaemon(t *testing.T) {
 	d.beside("shutdown").start().ends(0)
 }
 
-// A daemon that does not become ready, or another who starts it and does not come
-// to an end, is not waited for for ever: that is told, and nothing is started.
+// A client does not wait forever for a daemon that does not become ready, or for another
+// process that starts one and does not finish. It reports that, and starts nothing.
 func TestTheStartOfADaemonHasADeadline(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, locked, says string }{
@@ -181,8 +181,8 @@ func TestTheStartOfADaemonHasADeadline(t *testing.T) {
 	}
 }
 
-// A daemon that somebody else has started is found, though it has no socket yet when
-// another is started: that one finds the state directory taken.
+// A client finds a daemon that another process has started, even if the daemon has no
+// socket yet when the client starts its own: that one finds the state directory locked.
 func TestADaemonOnItsWayIsFound(t *testing.T) {
 	t.Parallel()
 	p := programFor(t, long, "serve")
@@ -204,7 +204,7 @@ func TestADaemonOnItsWayIsFound(t *testing.T) {
 	require.NotContains(t, q.err.String(), "started the daemon")
 }
 
-// isLocked reports whether somebody has the lock of a file, which may not be there.
+// isLocked reports whether a process has locked a file, which may not exist.
 func isLocked(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -225,7 +225,8 @@ func launched(state string) (pids []string) {
 	return pids
 }
 
-// A person is told that a command in the daemon waits for its output.
+// A run at a terminal reports that its command in the daemon waits until its output can
+// be stored.
 func TestAHeldCommandInTheDaemonIsTold(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

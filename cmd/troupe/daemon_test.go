@@ -107,7 +107,7 @@ func TestEventsAreFollowed(t *testing.T) {
 	require.Positive(t, e.Seq)
 }
 
-// The service manager hears when the daemon is ready, that it lives, and that it
+// The daemon notifies the service manager when it is ready, that it lives, and that it
 // ends.
 func TestTheServiceManagerHears(t *testing.T) {
 	t.Parallel()
@@ -147,8 +147,8 @@ func TestSocketsAreHandedOver(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// activated starts a daemon to which a socket is handed over, as systemd does it. It
-// returns who has made the socket, and what the daemon was given of it.
+// activated starts a daemon with a passed socket, as systemd does. It returns the daemon,
+// the listener of the test, and the file that the daemon got.
 func activated(t *testing.T) (*process, *net.UnixListener, *os.File) {
 	t.Helper()
 	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
@@ -163,7 +163,7 @@ func activated(t *testing.T) (*process, *net.UnixListener, *os.File) {
 	return p.start(), l, file
 }
 
-// The numbers are for who has the token, and for no page of a browser.
+// The metrics need the token, and a page of a browser cannot read them.
 func TestTheNumbersAreTold(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil, "--metrics", "127.0.0.1:0")
@@ -245,7 +245,7 @@ func TestCompletionWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	p := program(t, "__complete", "show", "")
 	at := p.file("s")
-	l, err := net.Listen("unix", at) // nobody accepts
+	l, err := net.Listen("unix", at) // without accept
 	require.NoError(t, err)
 	defer l.Close()
 	p.Env = append(p.Env, "TROUPE_SOCKET="+at)
@@ -253,11 +253,11 @@ func TestCompletionWaitsForNobody(t *testing.T) {
 	p.start()
 	require.Equal(t, ":4\n", p.rest())
 	p.ends(0)
-	require.Less(t, time.Since(begun), tooLong/4) // nobody would answer it ever
+	require.Less(t, time.Since(begun), tooLong/4) // the request would never be answered
 }
 
-// What cannot be started has an empty output, whoever comes first: its reader or
-// its end.
+// A job that cannot be started has an empty output, whether its reader or its end comes
+// first.
 func TestWhatCannotStartHasAnEmptyOutput(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

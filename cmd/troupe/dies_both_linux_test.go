@@ -52,8 +52,8 @@ func TestFaultDaemonAndKeeperDie(t *testing.T) {
 	}
 }
 
-// What a job has printed went with its keeper, but for what the daemon still has open
-// for who read it last: that is said, and not shown as empty.
+// The output of a job is lost with its keeper, except what the daemon has open for a
+// recent reader. Reads report the loss; they do not show an empty output.
 func TestFaultOutputGoesWithItsKeeper(t *testing.T) {
 	t.Parallel()
 	m := begins(t)

@@ -73,8 +73,8 @@ func TestFaultDaemonDiesOverAStream(t *testing.T) {
 	}
 }
 
-// Whenever a daemon dies around the start of a job, who asks the next one again
-// with the same key has one job that ran once (F03).
+// If a daemon dies around the start of a job, a client that repeats the request with the
+// same key at the next daemon gets one job that ran once (F03).
 func TestFaultDaemonDiesAroundAStart(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
@@ -119,7 +119,7 @@ func TestFaultDaemonDiesAroundAStart(t *testing.T) {
 	t.Logf("%d died before their answer", before)
 }
 
-// The id that a caller has made is one, too: whoever has no key finds his job, or
+// A ULID made by the caller is a key as well: a client without a key finds its job or
 // none, and never two.
 func TestFaultDaemonDiesAroundAStartWithoutAKey(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestFaultDaemonDiesWhileJobsEnd(t *testing.T) {
 	}()
 	<-listening
 	heard := map[messages.UID]int{}
-	first := m.run(messages.RunCommand{Text: "true"}) // from when on it is heard
+	first := m.run(messages.RunCommand{Text: "true"}) // after it, events are received
 	for heard[first.UID] == 0 {
 		select {
 		case job := <-ends:
@@ -231,7 +231,7 @@ func TestFaultDaemonDiesWithAThousandJobs(t *testing.T) {
 		list, err := m.client.Jobs(t.Context(), messages.ListJobs{})
 		require.NoError(t, err)
 		there := map[messages.UID]bool{}
-		for _, job := range list.Jobs { // a start that was not recorded yet is told by the keeper
+		for _, job := range list.Jobs { // the keeper reports a start that was not recorded yet
 			require.Contains(t, []messages.State{messages.Starting, messages.Running}, job.State, "%+v", job)
 			there[job.UID] = job.State == messages.Running
 		}
@@ -342,8 +342,7 @@ func descriptors(pid int, cgroup string) (open []string) {
 	return open
 }
 
-// goroutines are those of the keeper, which says their stacks when it is told to
-// quit.
+// goroutines counts the goroutines of the keeper, which prints their stacks on QUIT.
 func (m *mortal) goroutines(keeper int) int {
 	m.t.Helper()
 	m.killed()

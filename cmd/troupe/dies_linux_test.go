@@ -68,7 +68,7 @@ func (m *mortal) again() {
 	m.awakes()
 }
 
-// killed is its death, of which it hears nothing.
+// killed closes the client and kills the daemon, which cannot react.
 func (m *mortal) killed() {
 	m.t.Helper()
 	_ = m.client.Close()

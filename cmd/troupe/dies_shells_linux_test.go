@@ -29,9 +29,9 @@ func (m *mortal) inShell(session messages.SessionID, backend, text string) messa
 	return result.Job
 }
 
-// A keeper that is killed costs the session its shell, not what that had exported, and
-// leaves nothing behind for ever: the next one has what the next shell takes over until
-// it did, and no text of a command.
+// A killed keeper costs the session its shell, but not the exported variables. The next
+// keeper stores what the next shell needs only until that shell has started, and no text
+// of a command.
 func TestKilledKeepersShells(t *testing.T) {
 	t.Parallel()
 	m := begins(t)

@@ -21,9 +21,9 @@ import (
 	"troupe/messages"
 )
 
-// Twenty jobs flood their outputs: neither keeper nor daemon grows, the disk holds
-// what the quotas allow, and a client that does not read costs little and delays
-// nobody (F42, F43).
+// Twenty jobs flood their outputs: neither keeper nor daemon grows, the disk holds what
+// the quotas allow, and a client that does not read costs little and delays no other
+// client (F42, F43).
 func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 	const (
 		jobs  = 20

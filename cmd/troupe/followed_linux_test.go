@@ -11,8 +11,8 @@ import (
 	"troupe/internal/cli"
 )
 
-// Whoever follows a job whose keeper dies is told that it is lost, wherever its output
-// was: nobody knows what else it has printed.
+// A client that follows a job whose keeper dies reports that the job is lost, wherever
+// its output was stored: the rest of the output is unknown.
 func TestFaultTheKeeperDiesUnderAFollower(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
@@ -40,12 +40,12 @@ func TestFaultTheKeeperDiesUnderAFollower(t *testing.T) {
 		require.Contains(t, p.err.String(), "troupe: the keeper died while the job ran", name)
 		require.NotContains(t, p.err.String(), "the daemon has left", name)
 	}
-	p = m.beside("logs", "-f", "file").start() // who comes later, too
+	p = m.beside("logs", "-f", "file").start() // a later client, too
 	require.True(t, strings.HasPrefix(p.rest(), "said\n1\n"))
 	p.ends(cli.StatusOwn)
 }
 
-// Whoever sits at a job when the daemon dies is told so, and what to do.
+// An attached client reports the death of the daemon, and what to do.
 func TestFaultTheDaemonDiesUnderWhoIsAttached(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sockets that cannot be served are refused before the service manager hears that the
-// daemon is ready: it would take the unit as started.
+// The daemon refuses passed sockets that it cannot serve before it reports that it is
+// ready. Otherwise the service manager would take the unit as started.
 func TestBadInputSocketsThatAreHandedOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -25,7 +25,7 @@ func TestBadInputSocketsThatAreHandedOver(t *testing.T) {
 		"another loopback one": {syscall.AF_INET, syscall.SOCK_STREAM, func(string) syscall.Sockaddr { return &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 2}} }, true, "is not a loopback address"},
 		"packets":              {syscall.AF_UNIX, syscall.SOCK_SEQPACKET, unixAt, true, "is of type unixpacket"},
 		"datagrams":            {syscall.AF_UNIX, syscall.SOCK_DGRAM, unixAt, false, "is of type unixgram"},
-		"nobody listens":       {syscall.AF_UNIX, syscall.SOCK_STREAM, unixAt, false, "does not listen"},
+		"no listener":          {syscall.AF_UNIX, syscall.SOCK_STREAM, unixAt, false, "does not listen"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -142,7 +142,8 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	}
 }
 
-// Each verb of another program is none of ours, and is answered with one that is.
+// A verb of another program, such as docker, is no verb of troupe; the error suggests an
+// existing one.
 func TestVerbsOfOthersAreAnsweredWithOurs(t *testing.T) {
 	ours := map[string]bool{}
 	for _, verb := range newRoot(&cli.Main{}).Commands() {

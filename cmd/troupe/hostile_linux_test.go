@@ -44,7 +44,7 @@ func (p *process) socket() string {
 	return p.file(fmt.Sprintf("troupe-%d/%s", os.Geteuid(), config.SocketName))
 }
 
-// opened lets everybody in at a path of the test.
+// opened makes a path of the test accessible to all users.
 func (p *process) opened(path string) {
 	p.t.Helper()
 	require.NoError(p.t, os.Chmod(path, 0o777))
@@ -53,8 +53,8 @@ func (p *process) opened(path string) {
 	}
 }
 
-// S01: another user does not reach the daemon, nor is he heard where somebody has
-// opened the modes; and nobody speaks to a daemon that another user has planted.
+// S01: another user cannot reach the daemon, and is refused even if the modes were
+// opened. A client sends nothing to a daemon of another user.
 func TestSecurityAnotherUserAndTheDaemon(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -201,9 +201,9 @@ func mount(t *testing.T, dir string, flags uintptr, options string) error {
 	return err
 }
 
-// F34: a daemon with few descriptors has few connections, tells who is one too
-// many, and serves again when some leave. When even those it has are too many it
-// waits for some.
+// F34: a daemon with few descriptors has few connections, refuses one too many, and
+// serves again when some are closed. If even those are too many, it waits until some are
+// closed.
 func TestFaultADaemonWithFewDescriptors(t *testing.T) {
 	t.Parallel()
 	d := program(t).bash("ulimit -n 64; exec troupe serve")

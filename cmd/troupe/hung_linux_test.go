@@ -29,8 +29,8 @@ func servesLong(t *testing.T) (d *process, keeper int) {
 	return d, keeperPID(t, filepath.Join(d.dir, "troupe"))
 }
 
-// A keeper that somebody stops is let go on, once. One that stays stopped is told
-// of: requests are refused with that code, doctor names it, and all goes on with it.
+// A stopped keeper gets CONT once. While it stays stopped, requests are refused with the
+// code for that, doctor reports it, and everything continues with the keeper.
 func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	t.Parallel()
 	d, pid := servesLong(t)

@@ -18,8 +18,8 @@ import (
 const asksFor = `stty raw -echo; n=0; while read -r bytes mode; do n=$((n+1)); printf "$mode"; printf 'ready%d:' $n; ` +
 	`head -c $bytes < /dev/tty | od -An -v -tx1 | tr -d ' \n'; printf ';'; done < modes`
 
-// Keys are sent as the program has asked for them with the last byte that it has written,
-// and so is what is pasted. Which cannot be told apart is refused, and nothing is typed.
+// Keys and pasted text are encoded as the last byte of the program's output requests.
+// Keys that have no distinct encoding are refused, and nothing is typed.
 func TestKeysAreSentAsTheProgramAsksForThem(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

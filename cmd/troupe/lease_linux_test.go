@@ -73,8 +73,8 @@ func TestFaultLesseeIsKilled(t *testing.T) {
 	}
 }
 
-// runs waits until a job is known to run: a start that was not recorded yet is told by
-// the keeper.
+// runs waits until a job is running. The keeper reports a start that was not recorded
+// yet.
 func (m *mortal) runs(id messages.JobID) (job messages.Job) {
 	m.t.Helper()
 	settles(m.t, "starts that are not told", 0, func() int {
@@ -129,8 +129,8 @@ func TestFaultDaemonDiesUnderALease(t *testing.T) {
 	require.Equal(t, messages.Cancelled, m.awaitEnd(job.ID).Outcome)
 }
 
-// Whoever waits for a job when the daemon is killed, and asks the next one again with the
-// same key and the same ULID, has the job that ran all the time (decision 013).
+// A client that waits for a job when the daemon is killed, and repeats the request at the
+// next one with the same key and ULID, gets the job that ran all the time (decision 013).
 func TestFaultDaemonDiesUnderARun(t *testing.T) {
 	t.Parallel()
 	for _, open := range []*messages.SessionPlan{nil, {Backend: messages.BackendShell}} {

@@ -9,8 +9,8 @@ import (
 	"troupe/internal/test/need"
 )
 
-// The processes of a troupe that was killed are ended by the next run, where they
-// can be told from others.
+// The next run stops the processes of a killed troupe, if it can distinguish them from
+// others.
 func TestTheNextRunEndsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	need.Cgroup(t)

@@ -41,8 +41,8 @@ func TestFiftyAtOnce(t *testing.T) {
 	untouched(t, tmp)
 }
 
-// Many who wait for a job at the same time are connections of as many programs:
-// each waits, and nobody else is shut out.
+// Many clients that wait for one job are connections of as many programs: each waits, and
+// no other client is shut out.
 func TestManyWaitAtOnce(t *testing.T) {
 	t.Parallel()
 	const many = 80 // more than the 64 of one program
@@ -82,7 +82,7 @@ func untouched(t *testing.T, tmp string) {
 	}
 }
 
-// What the death of troupe itself leaves behind is cleared up by the next run.
+// The next run cleans up after a killed troupe.
 func TestTheNextRunClearsUp(t *testing.T) {
 	t.Parallel()
 	p := program(t, "run", "seq 1 100000; echo > written; cat")

@@ -91,7 +91,8 @@ func serving(server *process) *port {
 	return it
 }
 
-// agent speaks with the server under a name, which is told where there are no sessions.
+// agent connects to the server under a name, which the client sends where there are no
+// sessions.
 func (p *port) agent(name, revision string, o *sdk.ClientOptions) *agent {
 	p.t.Helper()
 	return p.connects(p.process, revision, o, &sdk.StreamableClientTransport{

@@ -98,8 +98,8 @@ func TestMCPSessionTellsWhereItIs(t *testing.T) {
 	require.Equal(t, []string{"", ""}, []string{r.Session, r.SessionCwd})
 }
 
-// The tools that the host has beside ours are told to its model, where it is told of
-// ours; without any nothing is said.
+// The server describes the host's other tools to the model, and mentions them in the
+// descriptions of its own. Without any it says nothing.
 func TestMCPToolsBeside(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

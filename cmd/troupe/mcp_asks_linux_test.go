@@ -51,8 +51,8 @@ func everywhere(t *testing.T, d *process, o func() *sdk.ClientOptions, do func(t
 	}
 }
 
-// A command that waits for a line is given what the person behind the client answers,
-// as often as it asks.
+// A command that waits for a line gets the answer of the user at the client, each time it
+// asks.
 func TestMCPAsksForInput(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -73,7 +73,7 @@ func TestMCPAsksForInput(t *testing.T) {
 	}
 }
 
-// Who declines has the job handed back, which goes on and waits for input.
+// If the user declines, the call returns the job, which continues and waits for input.
 func TestMCPDeclinesToAnswer(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -96,7 +96,8 @@ func TestMCPDeclinesToAnswer(t *testing.T) {
 	}
 }
 
-// A secret is asked for nowhere: the person is to type it where nobody else reads it.
+// The server does not ask a client for a secret: the user types it where no other program
+// reads it.
 func TestSecurityMCPAsksForNoSecret(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

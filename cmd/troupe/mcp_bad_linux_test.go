@@ -210,7 +210,7 @@ func (w *scribe) running(job string) bool {
 	return s.Result["structuredContent"].(params)["running"] == true
 }
 
-// refuses hears the refusal of a line, if it has one.
+// refuses reads the refusal of a line with this code; 0: there is none.
 func (w *scribe) refuses(code int64, line string) {
 	w.t.Helper()
 	if code == 0 {
@@ -281,5 +281,5 @@ func TestBadInputOfMCPRequests(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.in.Close())
 	w.server.ends(cli.StatusOwn)
-	leaveNothing(t, d.who(file))
+	leaveNothing(t, d.pidsIn(file))
 }

@@ -11,8 +11,8 @@ import (
 	"troupe/internal/test/need"
 )
 
-// Many clients at once, over HTTP and stdio, see their own jobs and outputs and nobody
-// else's, and hear of each end once.
+// Many clients at once, over HTTP and stdio, see their own jobs and outputs only, and
+// each end once.
 func TestMCPCrowd(t *testing.T) {
 	t.Parallel()
 	commands := 50
@@ -48,7 +48,7 @@ func (a *agent) among(client, commands int) error {
 		case err != nil:
 			return err
 		case i%5 == 4:
-			if r.ExitCode == nil { // else its result has told of its end
+			if r.ExitCode == nil { // else its result has reported the end
 				background[r.JobID] = i
 			}
 		case r.ExitCode == nil || *r.ExitCode != i%200 || r.Output != fmt.Sprintf("%s %d\n", mine, i):

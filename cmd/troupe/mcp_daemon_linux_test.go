@@ -10,9 +10,9 @@ import (
 	"troupe/internal/dialect/core"
 )
 
-// A daemon that is killed, which the server starts again, between two calls, while one
-// waits for a job, and while one runs a command: the jobs are there, each call gets its
-// answer, and each end is told once.
+// A daemon is killed between two calls, while a call waits for a job, and while a call
+// runs a command; the server starts it again. The jobs are there, each call gets its
+// answer, and each end is reported once.
 func TestFaultMCPDaemonDies(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]func(*testing.T, *mortal, *agent, killable){
@@ -82,7 +82,7 @@ func diesOverARun(t *testing.T, m *mortal, a *agent, at killable) {
 	require.Equal(t, "through\n", r.Output)
 	require.NotNil(t, r.ExitCode, fmt.Sprintf("%+v", r))
 	require.Equal(t, 5, *r.ExitCode)
-	require.Len(t, m.who(m.file("ran")), 1)
+	require.Len(t, m.pidsIn(m.file("ran")), 1)
 }
 
 // connections are those that are open to the daemon.

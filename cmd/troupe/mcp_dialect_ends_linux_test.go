@@ -15,7 +15,7 @@ func (a *agent) lasts(d *process, how manner, file string) []string {
 	said, failed := a.bash(": "+file+"; echo $$ > "+file+"; echo > "+file+"-begun; exec sleep 600", how.beside)
 	require.False(a.t, failed, said)
 	begun()
-	return d.who(d.file(file))
+	return d.pidsIn(d.file(file))
 }
 
 // Jobs of a dialect end with their client, but for those that a person has promoted, and
@@ -49,9 +49,9 @@ func TestMCPDialectsLeaveWhatIsKept(t *testing.T) {
 	}
 }
 
-// The daemon is killed while an agent in a dialect has a command in the background and
-// between two of its calls: the next call works in a new daemon, the command is there,
-// and its end is told once.
+// The daemon is killed while an agent of a dialect has a command in the background,
+// between two of its calls. The next call works in a new daemon, the command is there,
+// and its end is reported once.
 func TestFaultTheDaemonOfADialectDies(t *testing.T) {
 	t.Parallel()
 	for dialect, how := range manners {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Commands of a dialect have the environment of their server, but for secrets that
-// nobody has named.
+// Commands of a dialect have the environment of their server, except secrets that the
+// user has not named.
 func TestSecurityDialectsKeepSecrets(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

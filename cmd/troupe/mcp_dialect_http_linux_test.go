@@ -67,7 +67,7 @@ func TestMCPDialectsHaveASessionForEachClient(t *testing.T) {
 					said, failed := a.bash(": "+file+"; echo $$ > "+file+"; echo > "+file+"-begun; exec sleep 600", how.beside)
 					require.False(t, failed, said)
 					begun()
-					return d.who(d.file(file))
+					return d.pidsIn(d.file(file))
 				}
 				ones := lasts(one, "ones")
 				said, _, _ := other.says(how.other, how.finds)

@@ -28,8 +28,8 @@ echo > %[1]s-begun
 while :; do sleep 600; done`, pids)
 }
 
-// who are the processes whose ids are in a file.
-func (p *process) who(file string) []string {
+// pidsIn reads the process ids in a file.
+func (p *process) pidsIn(file string) []string {
 	p.t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(p.t, err)
@@ -50,7 +50,7 @@ func leaveNothing(t *testing.T, pids []string) {
 	})
 }
 
-// Who cancels a call ends its command with all that it has started (R-269).
+// The cancellation of a call stops its command and everything it started (R-269).
 func TestMCPCancelEndsTheTree(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -68,7 +68,7 @@ func TestMCPCancelEndsTheTree(t *testing.T) {
 					answered <- err
 				}()
 				begun()
-				pids := d.who(file)
+				pids := d.pidsIn(file)
 				require.Len(t, pids, 3)
 				cancel()
 				require.ErrorIs(t, <-answered, context.Canceled)
@@ -127,19 +127,19 @@ func TestFaultMCPClientDies(t *testing.T) {
 			}
 			d.beside("promote", kept.JobID).start().ends(0)
 			dies(a)
-			leaveNothing(t, append(append(d.who(base+"-called"), d.who(base+"-back")...), strings.TrimSpace(shell.Output)))
+			leaveNothing(t, append(append(d.pidsIn(base+"-called"), d.pidsIn(base+"-back")...), strings.TrimSpace(shell.Output)))
 			for _, job := range []core.RunResult{detached, kept} {
 				require.Equal(t, "running", d.record(job.JobID)["state"], job.Command)
 				d.beside("stop", "--grace", "0", job.JobID).start().ends(0)
 			}
-			gone(t, append(d.who(base+"-detached"), d.who(base+"-kept")...)...)
+			gone(t, append(d.pidsIn(base+"-detached"), d.pidsIn(base+"-kept")...)...)
 			require.Equal(t, "cancelled", d.record(back.JobID)["outcome"])
 		})
 	}
 }
 
-// With --keep jobs outlive their client; without a daemon they end with the server. What
-// that leaves behind when it is killed is ended by the next troupe, as it is of any.
+// With --keep, jobs outlive their client; without a daemon they stop with the server. The
+// next troupe stops leftover processes of a killed server, as of any killed troupe.
 func TestMCPKeepAndNoDaemon(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -167,7 +167,7 @@ func TestMCPKeepAndNoDaemon(t *testing.T) {
 			require.True(t, strings.HasPrefix(r.JobID, "local-"), r.JobID)
 			begun()
 			dies(a)
-			leaveNothing(t, p.who(file))
+			leaveNothing(t, p.pidsIn(file))
 			require.NoDirExists(t, p.file("troupe"))
 		})
 	}

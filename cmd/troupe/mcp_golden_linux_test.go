@@ -72,8 +72,8 @@ func (w *protocol) calls(tool string, args params) params {
 	return s.Result
 }
 
-// callForNotice calls a tool until its answer has a notice, and writes that alone: nobody knows in
-// which answer it comes.
+// callForNotice calls a tool until its answer has a notice, and writes that answer alone:
+// which answer has it depends on timing.
 func (w *protocol) callForNotice(tool string, args params) {
 	w.t.Helper()
 	var notices []any

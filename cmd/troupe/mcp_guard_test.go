@@ -14,8 +14,8 @@ import (
 	"troupe/internal/gateway/mcp/web"
 )
 
-// Behind the guard of the API who has the token is served, in each revision, and
-// nobody else is told anything.
+// The guard of the API serves clients with the token, in each revision, and answers
+// nothing to others.
 func TestSecurityMCPToken(t *testing.T) {
 	store := tasks.New(tasks.Options{})
 	defer store.Close()

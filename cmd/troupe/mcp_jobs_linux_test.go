@@ -32,8 +32,8 @@ func (a *agent) begins(args params) <-chan reply {
 	return answered
 }
 
-// A person lets a command go on in the background while its call waits: the call
-// answers at once, and says so; its end is told once.
+// A user promotes a command while its call waits: the call answers at once and says so.
+// The end is reported once.
 func TestMCPPromotedByAPerson(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -72,8 +72,8 @@ func TestMCPPromotedByAPerson(t *testing.T) {
 	}
 }
 
-// notices calls a tool that tells of nothing by itself until so many notices have come:
-// an end is told a moment after whoever has waited for it hears of it.
+// notices calls a tool without notices of its own until so many notices have come: the
+// notice of an end follows the answer of a wait for it.
 func (a *agent) notices(n int) (all []core.Notice) {
 	a.t.Helper()
 	settles(a.t, "notices that have not come", 0, func() int {
@@ -167,7 +167,7 @@ func TestMCPReadsALongOutput(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%d\n%d\n", n-1, n), mustCall[core.RunResult](a, "read", params{"job_id": r.JobID, "tail": 2}).Output)
 }
 
-// Who waits for any of many jobs hears of the one that is there, and then of all.
+// A wait for any of many jobs returns the one that has ended, and later all.
 func TestMCPWaitsForAny(t *testing.T) {
 	t.Parallel()
 	const many = 20

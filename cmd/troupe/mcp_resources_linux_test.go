@@ -14,7 +14,7 @@ import (
 	"troupe/internal/dialect/core"
 )
 
-// watching is what a client hears beside its answers.
+// watching holds the notifications that a client receives.
 type watching struct{ listed, updated chan string }
 
 func newWatching() *watching {
@@ -30,7 +30,7 @@ func (w *watching) client() *sdk.ClientOptions {
 	}
 }
 
-// comes waits for something that is told.
+// comes waits for the next notification.
 func comes(t *testing.T, from <-chan string) string {
 	t.Helper()
 	select {
@@ -51,8 +51,8 @@ func (a *agent) resource(uri string) *sdk.ResourceContents {
 	return r.Contents[0]
 }
 
-// Records and outputs are resources: those of any job can be read, those that go on are
-// listed, and who subscribes hears of the end.
+// Records and outputs are resources: those of any job can be read, those of live jobs are
+// listed, and a subscriber receives the end.
 func TestMCPResources(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -101,7 +101,7 @@ func TestMCPResources(t *testing.T) {
 			})
 
 			require.NoError(t, a.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "job://" + short.JobID}))
-			for comes(t, w.updated) != "job://"+short.JobID { // it has ended before: that is told at once
+			for comes(t, w.updated) != "job://"+short.JobID { // it has ended before: the update is sent at once
 			}
 
 			big := a.run(params{"command": "seq 1 20000"})

@@ -24,9 +24,9 @@ func (a *agent) jobs() (ids []string) {
 	return ids
 }
 
-// Over HTTP, who has no session is who he says he is, and who says nothing is one
-// client with all others that do; who has a session is that. The jobs of each end with
-// the server.
+// Over HTTP, a client without a session has the identity that it sends. All clients that
+// send none are one client. A client with a session is that session. The jobs of each
+// stop with the server.
 func TestMCPClientsOverHTTP(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -34,12 +34,12 @@ func TestMCPClientsOverHTTP(t *testing.T) {
 	run := params{"command": "echo $$; exec sleep 600", "background": true}
 	said, again, other := web.agent("ann", withRounds, nil), web.agent("ann", withRounds, nil), web.agent("bob", withRounds, nil)
 	ann := said.run(run).JobID
-	require.NoError(t, said.Close()) // which nobody sees
+	require.NoError(t, said.Close()) // no server sees this
 	require.Equal(t, []string{ann}, again.jobs())
 	require.Empty(t, other.jobs())
 
-	nobody, none := web.agent("", withRounds, nil), web.agent("", withRounds, nil)
-	theirs := nobody.run(run).JobID
+	anonymous, none := web.agent("", withRounds, nil), web.agent("", withRounds, nil)
+	theirs := anonymous.run(run).JobID
 	require.Equal(t, []string{theirs}, none.jobs())
 
 	one, two := web.agent("ann", withSessions, nil), web.agent("ann", withSessions, nil)
@@ -103,8 +103,9 @@ func TestMCPNamesAndKeysOfTwoClients(t *testing.T) {
 	}
 }
 
-// A person gives a client a job, as what it is told says; then it is the client's: it
-// is read, its end is told, and the next one ends with the client.
+// A user hands over a job to a client, as its instructions say. It then belongs to the
+// client: the client reads it and receives its end, and the next one stops with the
+// client.
 func TestMCPHandover(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -139,9 +140,8 @@ func TestMCPHandover(t *testing.T) {
 	}
 }
 
-// Who ends the daemon has ended it: a client that holds a scope, and has listened to
-// its jobs, does not bring it back, also not as it leaves; only when it asks for
-// something.
+// A shutdown of the daemon lasts: a client that holds a scope and a subscription does not
+// start the daemon again, not even when it leaves; only a new request does.
 func TestMCPDoesNotUndoAShutdown(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -163,8 +163,8 @@ func TestMCPDoesNotUndoAShutdown(t *testing.T) {
 	asks.leaves()
 }
 
-// The jobs that live on in the keeper end with their client, also if nobody has started
-// a daemon since.
+// Jobs that continue in the keeper stop with their client, even if no daemon was started
+// since.
 func TestMCPLeavesAfterAShutdown(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -204,7 +204,8 @@ func TestMCPLeaseBringsNoDaemon(t *testing.T) {
 	require.Equal(t, 1, found)
 }
 
-// If daemon and client die together, the jobs live on: nobody is there to end them.
+// If daemon and client die together, the jobs continue, because no process is left to
+// stop them.
 func TestFaultMCPDaemonAndClientDie(t *testing.T) {
 	t.Parallel()
 	m := begins(t)

@@ -36,7 +36,7 @@ func (p *port) post(change func(r *http.Request)) (status int, text string) {
 	return answer.StatusCode, string(b)
 }
 
-// callOf is a call of a tool by who names himself, and has no session.
+// callOf calls a tool as a client with this name and without a session.
 func callOf(name, tool string) func(*http.Request) {
 	return func(r *http.Request) {
 		body := strings.Replace(listTools, `"method":"tools/list","params":{`, `"method":"tools/call","params":{"name":"`+tool+`","arguments":{},`, 1)
@@ -47,8 +47,8 @@ func callOf(name, tool string) func(*http.Request) {
 	}
 }
 
-// Over HTTP nobody is served without the token, under another name, or as a page of
-// another site; and only on a loopback address.
+// Over HTTP the server refuses requests without the token, for another host name, or from
+// a page of another site. It listens on a loopback address only.
 func TestSecurityMCPOverHTTP(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -102,7 +102,7 @@ func TestSecurityMCPOverHTTP(t *testing.T) {
 	}
 }
 
-// A token file that others may read, or that is none of ours, is not used.
+// A token file that other users may read, or that belongs to another user, is not used.
 func TestSecurityMCPTokenFile(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

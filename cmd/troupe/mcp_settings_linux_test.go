@@ -126,7 +126,8 @@ func sequenced(lines int) func(*testing.T, *agent) {
 	}
 }
 
-// A prefix of commands stands before each once, whoever puts it there.
+// A configured prefix stands before each command once, whether the server or the daemon
+// adds it.
 func TestAPrefixStandsThereOnce(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.toml")

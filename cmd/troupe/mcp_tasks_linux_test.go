@@ -19,8 +19,8 @@ func (w *scribe) until(id, state string) params {
 	return s.Result
 }
 
-// A run that takes long becomes a task for a client that takes them: its result is that
-// of the run, and its end is told nowhere else.
+// A long run becomes a task for a client that supports tasks: its result is that of the
+// run, and its end is reported only there.
 func TestMCPTask(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -59,7 +59,7 @@ func TestMCPTaskIsCancelled(t *testing.T) {
 		require.Equal(t, "task", made.Result["resultType"], fmt.Sprint(made))
 		begun()
 		ends(w, made.Result["taskId"].(string))
-		leaveNothing(t, d.who(file))
+		leaveNothing(t, d.pidsIn(file))
 	}
 }
 

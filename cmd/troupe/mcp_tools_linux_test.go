@@ -16,8 +16,8 @@ import (
 	"troupe/messages"
 )
 
-// Where no daemon runs the server starts one, and what the agent runs is the person's,
-// too: listed, joined and ended like any job, and the agent hears of it.
+// Without a daemon the server starts one. The user can list, join and stop the jobs of
+// the agent like any job, and the agent receives their ends.
 func TestMCPAPersonIsThere(t *testing.T) {
 	t.Parallel()
 	p := program(t)
@@ -79,7 +79,7 @@ func TestMCPWaitsForWhatItNames(t *testing.T) {
 	need.Program(t, "python3")
 	d := serves(t, nil)
 	a := d.agent(withRounds, nil)
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free behind it
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the port is free after Close
 	require.NoError(t, err)
 	port := l.Addr().(*net.TCPAddr).Port
 	require.NoError(t, l.Close())

@@ -16,12 +16,12 @@ import (
 	"troupe/messages"
 )
 
-// floodMemory is how much a daemon may grow by a thousand ends that nobody takes: the
-// records of the jobs are most of it.
+// floodMemory bounds the growth of a daemon by a thousand notices that are not delivered;
+// most of it is the records of the jobs.
 const floodMemory = 48 << 10 // KiB
 
-// A thousand ends behind a URL that hangs leave the other URL served, and the daemon
-// small; it makes one request at a time to the one that hangs.
+// A thousand notices for a URL that hangs do not delay another URL or grow the daemon.
+// The daemon makes one request at a time to the URL that hangs.
 func TestFloodOnFinish(t *testing.T) {
 	t.Parallel()
 	const n = 1000

@@ -21,7 +21,7 @@ import (
 	"troupe/internal/gateway/webhook"
 )
 
-// receiver is what is behind a URL.
+// receiver is the server of a URL.
 type receiver struct {
 	*httptest.Server
 	t    *testing.T
@@ -59,7 +59,7 @@ func receives(t *testing.T, do func(n int) int, changes ...func(*receiver)) *rec
 func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
-		return // who sent it was killed over it
+		return // the sender was killed meanwhile
 	}
 	var event struct {
 		Seq uint64
@@ -92,8 +92,8 @@ func (r *receiver) all() []received {
 	return append([]received(nil), r.got...)
 }
 
-// notified waits until what became of all notices of some jobs is told, and gives
-// them by the job's id. One stream of events is enough for all.
+// notified waits until all notices of these jobs are delivered or given up, and returns
+// them by job id. One stream of events is enough for all.
 func (p *process) notified(ids ...string) map[string][]map[string]any {
 	p.t.Helper()
 	all := map[string][]map[string]any{}
@@ -154,7 +154,7 @@ func TestOnFinishURL(t *testing.T) {
 	require.NotContains(t, record, "webhook-secret")
 }
 
-// A URL that is gone for good is given up, and that is told.
+// Notices to a URL that has gone for good are given up, and the record says so.
 func TestOnFinishGivenUp(t *testing.T) {
 	t.Parallel()
 	r := receives(t, func(int) int { return http.StatusGone })
@@ -168,8 +168,8 @@ func TestOnFinishGivenUp(t *testing.T) {
 	show.ends(0)
 }
 
-// A command is told by a job of its own, in the directory of the first, with the
-// record as its input; how it fails is told.
+// A notice runs a command as a job of its own, in the directory of the first job, with
+// the record as its input. Its failure is reported.
 func TestOnFinishCommand(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -198,8 +198,8 @@ func TestOnFinishCommand(t *testing.T) {
 	nested.ends(cli.StatusOwn)
 }
 
-// A command whose directory is gone by then, and one whose record does not fit into
-// a pipe, are told all the same.
+// Notices run commands even if the directory has gone by then, or the record does not fit
+// into a pipe.
 func TestOnFinishCommandElsewhere(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

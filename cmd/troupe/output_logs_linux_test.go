@@ -94,7 +94,7 @@ func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 		return len(all)
 	}
 	require.Equal(t, 1, logs())
-	_, err := m.client.ShutDown(t.Context(), messages.ShutdownNode{}) // behind it all is settled
+	_, err := m.client.ShutDown(t.Context(), messages.ShutdownNode{}) // after it all is settled
 	require.NoError(t, err)
 	m.ends(0)
 	path := filepath.Join(m.state, config.JournalName)

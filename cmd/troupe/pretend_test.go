@@ -108,7 +108,7 @@ func TestMissingLinesAreTold(t *testing.T) {
 	}
 }
 
-// Who follows without any lines of what is there begins behind it.
+// A follower of new output only begins after the existing lines.
 func TestOnlyWhatComesIsFollowed(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
@@ -168,8 +168,8 @@ func TestCompletionGivesUp(t *testing.T) {
 	t.Logf("the fastest took %v", least)
 }
 
-// Where the finished jobs are too many to be told in the time that a shell waits, those
-// that live are completed.
+// If the finished jobs are too many for the time that a shell waits, the live jobs are
+// completed.
 func TestCompletionHasTheLivingFirst(t *testing.T) {
 	t.Parallel()
 	d := pretends(t, map[string]any{

@@ -74,7 +74,8 @@ func TestScreenOutlivesTheDaemon(t *testing.T) {
 	require.Equal(t, "over", m.shows(job.ID).Lines[4])
 }
 
-// A job without a terminal has no screen, and the way to what it printed is told.
+// A job without a terminal has no screen; the error names the verb that prints its
+// output.
 func TestBadInputScreen(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

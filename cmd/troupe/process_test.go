@@ -28,8 +28,7 @@ const tooLong = 2 * time.Minute
 // long is how long a program may live that a test asks again and again.
 const long = 8 * time.Minute
 
-// process is the program as a process of its own, with a temporary directory
-// that nobody else uses.
+// process is a running troupe with its own temporary directory.
 type process struct {
 	*exec.Cmd
 	t   *testing.T
@@ -210,7 +209,7 @@ func (p *process) bash(text string) *process {
 	return p
 }
 
-// lines is what a process has written so far, and wakes who waits for more.
+// lines holds the output of a process so far, and wakes readers that wait for more.
 type lines struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer

@@ -24,8 +24,8 @@ func apart(t *testing.T, text string, flags ...string) string {
 	return out
 }
 
-// Whoever has in this pid namespace the number of somebody that /proc shows below our own
-// number in another is a stranger, and lives on.
+// A process that has in this pid namespace a number that /proc shows for another
+// namespace is a stranger, and is not killed.
 func TestFaultProcOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	out := apart(t, "troupe doctor | cat; echo ${PIPESTATUS[*]}; troupe run --no-daemon 'echo ran' | cat; echo ${PIPESTATUS[*]}")
@@ -33,7 +33,7 @@ func TestFaultProcOfAnotherNamespace(t *testing.T) {
 	require.Contains(t, out, "\n1 0\nran\n0 0\n", "the problem is told by the status, and nobody was killed")
 }
 
-// Where no process can be seen at all, a result says that nothing is known of who is left.
+// If /proc shows no processes, a result says that the survivors are unknown.
 func TestFaultNoProc(t *testing.T) {
 	t.Parallel()
 	out := apart(t, "mount -t tmpfs none /proc; troupe run --no-daemon --json 'echo ran'; troupe doctor", "--mount")

@@ -11,7 +11,7 @@ import (
 	"troupe/internal/test/need"
 )
 
-// typed is what somebody types when he sees a text.
+// typed holds the keys that the test types when the screen has a text.
 type typed struct {
 	sees string
 	keys []string
@@ -25,7 +25,7 @@ var programs = map[string]struct {
 	needs   string
 	command string
 	steps   []typed
-	file    string // which it leaves behind
+	file    string // that it writes
 }{
 	"vim": {"vim", "vim -u NONE -i NONE -N text", []typed{
 		{`"text" [New]`, []string{"ione", "Enter", "two", "Up", "Home", "zero ", "Escape"}},
@@ -62,8 +62,8 @@ var programs = map[string]struct {
 	}, ""},
 }
 
-// What somebody sees of a program by troupe run --pty is, at each step, what he sees
-// without it; the program is given the same keys, and the terminal is left the same.
+// At each step, the screen of a program under troupe run --pty is the same as without
+// troupe. The program gets the same keys, and leaves the terminal in the same state.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -104,7 +104,7 @@ func TestPrograms(t *testing.T) {
 // quote is a word of a shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// What changes by itself is shown, too, and the terminal is as it was behind it.
+// Output that changes by itself is shown too, and the terminal is restored afterwards.
 func TestProgramTop(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "top")
@@ -167,7 +167,7 @@ func TestFaultVimOutlivesTheDaemon(t *testing.T) {
 	require.Equal(t, "hello world!\n", first.reads("text"))
 }
 
-// Where a client is killed, the terminal is given back to the shell behind it.
+// When a client is killed, the shell gets its terminal back.
 func TestFaultVimOfAKilledClient(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "vim")
@@ -183,8 +183,8 @@ func TestFaultVimOfAKilledClient(t *testing.T) {
 	})
 }
 
-// A terminal is given back without the mouse, keys and colours that a program has turned
-// on, whoever ends what is shown there: the user, the program, or nobody in order.
+// A terminal is restored without the mouse, keys and colours that a program has turned
+// on, whether the user or the program ends the attachment, or the client is killed.
 func TestFaultProgramsGiveTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "vim")
@@ -234,8 +234,8 @@ func (s *sitting) signals(file string, sig syscall.Signal) {
 	require.NoError(s.t, syscall.Kill(pid, sig))
 }
 
-// Who comes back to an editor has the mouse there, and keys as it wants them; his terminal
-// is as it was when he leaves it, again.
+// A client that attaches to an editor again has its mouse and key modes; its terminal is
+// restored when it detaches.
 func TestAProgramsModesAreThereAgain(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "vim")

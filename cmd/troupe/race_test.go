@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However a stop, a kill, the deadline and the end of a job meet, it has one outcome
-// with its cause, and everybody who asked is answered.
+// However a stop, a kill, the deadline and the exit of a job meet, it has one outcome
+// with its cause, and every client gets an answer.
 func TestStopExitAndTimeoutRace(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -19,7 +19,7 @@ func TestStopExitAndTimeoutRace(t *testing.T) {
 		some := func() string { return strconv.Itoa(10+rand.IntN(80)) + "ms" }
 		id := "race" + strconv.Itoa(i)
 		run := d.beside("run", "-b", "--name", id, "--timeout", some(), "--grace", "5ms", "sleep 0.0"+strconv.Itoa(10+rand.IntN(80))+"; exit 3").start()
-		<-run.ended // one that reaches its deadline before its start is told of as that
+		<-run.ended // a job that reaches its deadline before its start is reported as such
 		waits := d.beside("wait", id).start()
 		stops, kills := d.beside("stop", "--grace", "1ms", id).start(), d.beside("kill", id).start()
 		stops.ends(0)

@@ -63,7 +63,7 @@ func keeperOf(t *testing.T, file keeper.PIDFile) int {
 	return int(statField(t, file.PID, 4))
 }
 
-// statField is a field of /proc/PID/stat behind the name.
+// statField returns a field of /proc/PID/stat after the name.
 func statField(t *testing.T, pid, n int) uint64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -73,8 +73,8 @@ func statField(t *testing.T, pid, n int) uint64 {
 	return value
 }
 
-// A detached command needs no daemon: whoever started it is free at once, its log and
-// its pid are in files, its end is known, and then no process is left.
+// A detached command needs no daemon: its client returns at once, its log and pid are in
+// files, its end is known, and no process is left then.
 func TestDetachedWithoutADaemon(t *testing.T) {
 	t.Parallel()
 	p := program(t)
@@ -120,8 +120,8 @@ func TestDetachedWithoutADaemon(t *testing.T) {
 	q.ends(0)
 }
 
-// A wait without a daemon takes as long as it may, and no longer: what is asked of the
-// keeper behind it does not wait once more.
+// A wait without a daemon takes no longer than its timeout: the request to the keeper
+// does not wait once more.
 func TestDetachedWaitKeepsToItsTimeout(t *testing.T) {
 	t.Parallel()
 	const timeout = 2 * time.Second
@@ -135,7 +135,7 @@ func TestDetachedWaitKeepsToItsTimeout(t *testing.T) {
 	q.ends(0)
 }
 
-// Who names a scope and a pid file means one of both, and which is not guessed.
+// A stop with a scope and a pid file is refused, because it is ambiguous.
 func TestStopOfAScopeOrAPidFile(t *testing.T) {
 	t.Parallel()
 	p := program(t)
@@ -168,7 +168,7 @@ func TestDetachedIsStoppedByItsPidFile(t *testing.T) {
 	}
 }
 
-// Who is asked to end, and takes his time, can still be killed.
+// A detached command that delays its stop can still be killed.
 func TestDetachedIsKilledWhileItIsStopped(t *testing.T) {
 	t.Parallel()
 	p := program(t)
@@ -351,7 +351,7 @@ func TestManyDetachedAtOnce(t *testing.T) {
 	const many = 20
 	gate := p.file("gate")
 	require.NoError(t, syscall.Mkfifo(gate, 0o600))
-	open, err := os.OpenFile(gate, os.O_RDWR, 0) // what is in a fifo goes with the last who has it open
+	open, err := os.OpenFile(gate, os.O_RDWR, 0) // a fifo loses its contents with the last open descriptor
 	require.NoError(t, err)
 	defer open.Close()
 	var all [many]*process

@@ -9,7 +9,8 @@ import (
 	"troupe/internal/cli"
 )
 
-// Who waits for a turn is told that he does, and a setting says how many there are.
+// A run reports that its job is queued. The setting limits.parallel bounds the jobs that
+// run.
 func TestACommandThatWaitsForItsTurnSaysSo(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/config.toml"

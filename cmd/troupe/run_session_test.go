@@ -141,8 +141,8 @@ func TestFaultDaemonDiesOverASession(t *testing.T) {
 	t.Cleanup(d.swept)
 }
 
-// A command in the session that it is itself one of would wait for itself: it is told,
-// and does not.
+// A command in a session that uses the same session would wait for itself: it is refused
+// at once.
 func TestASessionDoesNotWaitForItself(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

@@ -25,8 +25,9 @@ func (c *console) modes(t *testing.T) (modes unix.Termios) {
 	return modes
 }
 
-// A command on a terminal of its own has the size of ours, follows it, and is given
-// each key, that of Ctrl-C too; ours is as it was in the end. In the daemon it is the same.
+// A command on its own terminal has the size of the user's terminal, follows its changes,
+// and gets each key, Ctrl-C too. The user's terminal is restored at the end. In the
+// daemon it is the same.
 func TestPty(t *testing.T) {
 	t.Parallel()
 	const text = `stty size; trap 'stty size; echo sized' WINCH; trap 'echo caught' INT; echo ready; x=; until read -r -t 0.05 y; do x=$x$y; done; echo got $x$y; ` +
@@ -61,7 +62,7 @@ func TestPty(t *testing.T) {
 	})
 }
 
-// What is read where nobody types reaches the command, and then the key for its end.
+// Piped input reaches the command, followed by the end-of-file key.
 func TestPtyWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"here", "in the daemon"} {
@@ -131,9 +132,9 @@ const paintsAgain = `trap 'last=' WINCH; trap : INT; last=$(stty size); printf b
 
 const paintsHere = `stty -icanon -echo -ixon; exec bash paints`
 
-// The detach keys leave a command on a terminal to the background; who attaches to it
-// sits at its terminal, whatever the size of his own, and has each key passed on. Both
-// terminals are as they were in the end.
+// The detach keys move a command on a terminal to the background. A client that attaches
+// gets its terminal, whatever its own size, and sends each key. Both terminals are
+// restored at the end.
 func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -158,7 +159,7 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second := openTerminal(t)
 	second.resize(t, 40, 132)
 	q := d.beside("attach", "paints").at(second)
-	second.shown.has(t, "[40 132]") // it paints for who has come
+	second.shown.has(t, "[40 132]") // it repaints for the new client
 	second.resize(t, 41, 100)
 	second.shown.has(t, "[41 100]")
 	if size := fmt.Sprint(d.record("paints")["terminal"]); size != "map[cols:100 rows:41]" {
@@ -192,8 +193,8 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	}
 }
 
-// Whoever sees what the command prints may type: his terminal passes on all he types by
-// then, and shows none of it by itself.
+// A client may type once it shows output: by then its terminal sends all keys and echoes
+// none itself.
 func TestAttachHasTheKeysBeforeItShows(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -211,7 +212,7 @@ func TestAttachHasTheKeysBeforeItShows(t *testing.T) {
 
 	d.beside("run", "-b", "--pty", "--name", "painted", `printf '\033[?1049h\033[?1000hpainted'; exec sleep 600`).start().ends(0)
 	d.beside("wait", "--match", "painted", "painted").start().ends(0)
-	for range 5 { // what its terminal was told before is told ours then, too
+	for range 5 { // the modes of the job's terminal are set on the client's, too
 		c := openTerminal(t)
 		p := d.beside("attach", "painted").at(c)
 		c.shown.has(t, "\x1b[?1049h")
@@ -272,8 +273,8 @@ func TestPtyWithoutInputIsInterrupted(t *testing.T) {
 const (
 	turnsOn   = `printf '\033[?1000;1006h\033[?2004h\033[?1004h\033[?25l\033[?1h\033=\033[>1u\033[?2004l\033[31mon'; `
 	takesBack = "\x1b[<1u\x1b[?1;1000;1004;1006l\x1b[?25h\x1b>\x1b[0m"
-	// cutOff is what takes it back for who was killed before he could say that all of it
-	// was shown: what was on at any moment of it.
+	// cutOff undoes the modes for a client that was killed before all of it was shown: every
+	// mode that was on at any moment.
 	cutOff = "\x18\x1b[<1u\x1b[?1;1000;1004;1006;2004l\x1b[?25h\x1b>\x1b[0m"
 )
 
@@ -285,7 +286,7 @@ func TestPtyIsGivenBack(t *testing.T) {
 		text string
 		ends func(c *console, p *process)
 		code int
-		said string // behind what is taken back
+		said string // after the undone modes
 	}{
 		"its end":      {"exit 3", func(*console, *process) {}, 3, ""},
 		"its signal":   {"kill -TERM $$", func(*console, *process) {}, 143, "\r\ntroupe: "},
@@ -334,8 +335,8 @@ func (c *console) hangsUp(p *process) {
 	p.ends(129)
 }
 
-// Whoever loses their terminal leaves as by a hang-up, however soon the end of what could
-// be typed is seen.
+// A client that loses its terminal ends as by a hang-up, however soon the end of its
+// input is seen.
 func TestAHangUpIsOne(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -393,8 +394,8 @@ func TestAttachGivesTheTerminalOfLinesBack(t *testing.T) {
 	}
 }
 
-// Who comes second watches, and types when the first has left: by then the terminal has
-// the size of his.
+// A second client watches, and gets the input lease when the first has left. The job's
+// terminal has its size by then.
 func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -430,8 +431,8 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	q.ends(0)
 }
 
-// Who watches beside one who types sees what is on the terminal at once, and leaves it as
-// large as it is.
+// A client that watches beside the one with the input lease sees the screen at once, and
+// does not change its size.
 func TestAttachBesideOneWhoTypes(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -454,8 +455,8 @@ func TestAttachBesideOneWhoTypes(t *testing.T) {
 	}
 }
 
-// A command that is run at a terminal has the size of that again when whoever has sat down
-// at it elsewhere leaves, however he does, and as it is by then.
+// A command that runs at a terminal gets the size of that terminal again when another
+// attached client leaves, in whatever way, and the size at that time.
 func TestPtyTakesItsSizeBack(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -478,7 +479,7 @@ func TestPtyTakesItsSizeBack(t *testing.T) {
 		leaves(second, q)
 		first.shown.has(t, fmt.Sprintf("[11 %d]\x1b[?1049h[30 %d]", 50+i, 100+i))
 	}
-	first.keys(t, "\x10\x11") // who leaves it to the background needs no size
+	first.keys(t, "\x10\x11") // a client that detaches needs no size
 	p.ends(0)
 	third := openTerminal(t)
 	r := d.beside("attach", "paints").at(third)

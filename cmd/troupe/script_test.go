@@ -45,7 +45,7 @@ func TestBadInputScripts(t *testing.T) {
 	scripts(t, func(name string) bool { return strings.HasPrefix(name, "bad") })
 }
 
-// TestSecurityScripts runs those of what nobody may get at.
+// TestSecurityScripts runs the scripts about protection from other users.
 func TestSecurityScripts(t *testing.T) {
 	scripts(t, func(name string) bool { return strings.HasPrefix(name, "security") })
 }
@@ -154,8 +154,8 @@ func endsScript(ts *testscript.TestScript, _ bool, args []string) {
 	goneScript(ts, false, args)
 }
 
-// alive reports whether a process runs: one that has ended and was not reaped,
-// by whoever inherited it, does not.
+// alive reports whether a process runs. A process that has ended and was not reaped does
+// not.
 func alive(pid string) bool {
 	b, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {

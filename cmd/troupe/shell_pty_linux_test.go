@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// At a terminal a command in a session on one is given each key and follows its size, and
-// who leaves it comes back to it; the next command has the terminal as the first one had.
+// A command in a session on a terminal gets each key and follows its size. A client that
+// detaches can attach again. The next command finds the terminal as the first one did.
 func TestASessionOnATerminal(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

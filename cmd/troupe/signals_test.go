@@ -65,8 +65,8 @@ func TestSignalsOfTwoKinds(t *testing.T) {
 	program(t, "run", "--grace", "1h", ignoresTERM).start().killedBy(syscall.SIGTERM, syscall.SIGINT, 143)
 }
 
-// killedBy sends the second signal to who runs the ignoresTERM command when that has
-// noticed the first, and waits for the end of all.
+// killedBy sends the second signal to a run of ignoresTERM when the command has noticed
+// the first, and waits for the end of both processes.
 func (p *process) killedBy(first, second syscall.Signal, status int) {
 	p.t.Helper()
 	tree := p.pids()
@@ -88,8 +88,9 @@ func TestQuitKillsAtOnce(t *testing.T) {
 	gone(t, tree...)
 }
 
-// A daemon that says nothing holds nobody who interrupts a run: neither where it is looked
-// for, nor where it has the request. It is not said to have left.
+// A daemon that does not answer does not delay a run that is interrupted, neither while
+// the run looks for it, nor after the request. The run does not report that the daemon
+// has left.
 func TestASignalEndsTheWaitForTheDaemon(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{{"-n"}, {"-b"}, {"--json"}, {"--pty"}, {"-b", "--json"}} {
@@ -258,7 +259,7 @@ func TestAnObjectThatWasCutShortIsNoSuccess(t *testing.T) {
 	p.err.has(t, "troupe: nobody reads stdout: the result was not written, or only in part\n")
 }
 
-// full is a pipe that takes no more, and is read by nobody.
+// full returns the write end of a full pipe that has no active reader.
 func full(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -283,8 +284,8 @@ func full(t *testing.T) *os.File {
 	return w
 }
 
-// What troupe itself says may meet a pipe that nobody reads: signals are heard
-// all the same.
+// Messages of troupe may block on a pipe without an active reader: signals still take
+// effect.
 func TestASignalEndsTheWaitForAReaderOfWhatTroupeSays(t *testing.T) {
 	t.Parallel()
 	t.Run("after it was asked", func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who follows a job that says nothing ends with his reader, as tail -f does: there is
-// no write that could tell him.
+// A follower of a silent job ends with its reader, as tail -f does, although no write
+// fails.
 func TestFollowersEndWithTheirReader(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

@@ -9,7 +9,7 @@ import (
 	"troupe/internal/cli"
 )
 
-// stalls waits until a terminal that nobody reads takes no more.
+// stalls waits until a terminal that is not read takes no more output.
 func (c *console) stalls(t *testing.T) {
 	t.Helper()
 	eventually(t, "the terminal takes more and more", func() bool {
@@ -19,8 +19,8 @@ func (c *console) stalls(t *testing.T) {
 	})
 }
 
-// Whoever leaves or is told to end does so at a terminal that takes no more, too. What was
-// turned on there is taken back when it is read again.
+// A client can detach or be stopped at a terminal that takes no more output. The modes
+// are restored when the terminal is read again.
 func TestAStalledTerminalIsLeft(t *testing.T) {
 	t.Parallel()
 	const floods = turnsOn + `while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done`
@@ -61,7 +61,7 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 			seen := c.reads()
 			_ = c.side.Close()
 			<-seen
-			if e.words[0] == "run" { // who attaches has come behind what it turned on
+			if e.words[0] == "run" { // attach begins after the modes were set
 				c.shown.has(t, takesBack, cutOff)
 			}
 		})

@@ -40,7 +40,7 @@ func TestHeadOfYes(t *testing.T) {
 	p.ends(0)
 }
 
-// A full disk under stdout is told; the command does not go on for nobody.
+// A full disk under stdout is reported, and the command is stopped.
 func TestAFullStdoutIsTold(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{
@@ -68,8 +68,8 @@ func TestAFullStdoutIsTold(t *testing.T) {
 	}
 }
 
-// A command that goes on has its id told elsewhere where stdout does not take it: nobody
-// would find it again.
+// If stdout does not take the id of a command that goes to the background, stderr names
+// it.
 func TestTheIDOfACommandThatGoesOnIsNotLost(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

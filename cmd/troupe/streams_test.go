@@ -55,7 +55,7 @@ func TestLogsOfBothStreams(t *testing.T) {
 	p.ends(0)
 }
 
-// Who is attached sees both streams, to the end of both.
+// An attached client prints both streams, to the end of both.
 func TestAttachShowsBothStreams(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -82,7 +82,7 @@ func TestLogsSince(t *testing.T) {
 		open := gate(t, d.file(streams))
 		id := d.beside("run", "-b", "--streams", streams, "exec 3<>"+streams+"; echo old; printf half; read x <&3; echo ' a line'; echo new; read x <&3; echo err >&2").start().line()
 		d.beside("wait", "--match", "half", id).start().ends(0)
-		later := time.Now().Add(2100 * time.Millisecond) // what came before is told to a second, and a time may be given to one
+		later := time.Now().Add(2100 * time.Millisecond) // the times of output and of --since are exact to a second
 		<-time.After(time.Until(later) + 100*time.Millisecond)
 		open()
 		d.beside("wait", "--match", "new", id).start().ends(0)

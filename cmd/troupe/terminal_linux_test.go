@@ -78,7 +78,7 @@ func (p *process) at(c *console) *process {
 	return p
 }
 
-// unread is at for a terminal that nobody reads.
+// unread is like at, for a terminal that is not read.
 func (p *process) unread(c *console) *process {
 	p.t.Helper()
 	if p.Stdin == nil {
@@ -104,7 +104,7 @@ func (c *console) reads() (seen <-chan struct{}) {
 			n, err := c.user.Read(buf)
 			_, _ = c.shown.Write(buf[:n])
 			if err != nil {
-				return // EIO: nobody has it open any more
+				return // EIO: no process has it open any more
 			}
 		}
 	}()
@@ -157,8 +157,8 @@ func TestATerminalShowsThatASilentCommandLives(t *testing.T) {
 	}
 }
 
-// There is no such line on what cannot wipe it, behind half a line of the
-// command's, where stderr is no terminal, or for what ends soon.
+// The progress line is not printed on a terminal that cannot clear it, after half a line
+// of the command, where stderr is no terminal, or for a short command.
 func TestNoProgressWhereItWouldBeInTheWay(t *testing.T) {
 	t.Parallel()
 	silence := (run.SilentFor + 2*run.DrawEvery).Seconds()
@@ -192,8 +192,8 @@ func TestNoProgressWhereItWouldBeInTheWay(t *testing.T) {
 	}
 }
 
-// What nobody reads on stderr does not keep the terminal from showing what the
-// command prints.
+// A stderr pipe that is not read does not keep the terminal from showing the output of
+// the command.
 func TestATerminalShowsBesideAPipeThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	c, p := openTerminal(t), program(t, "run", "--no-daemon", "--promote-after", "1h", "echo shown; exec sleep 600") // of which there is something to say at once
@@ -231,8 +231,7 @@ func TestTheTerminalGoesAway(t *testing.T) {
 	gone(t, pid)
 }
 
-// The command does not read what is typed, unless -i says so: it is for the
-// shell behind.
+// The command does not read typed input without -i: the input is for the shell.
 func TestWhoReadsTheTerminal(t *testing.T) {
 	t.Parallel()
 	t.Run("without -i", func(t *testing.T) {

@@ -54,8 +54,8 @@ func (x *tmux) asks(args ...string) string {
 
 func (x *tmux) do(args ...string) { x.t.Helper(); x.asks(args...) }
 
-// sits runs a command at a terminal of its own, in a directory of that name. The shell
-// stays behind it, and says which status it had.
+// sits runs a command at a new terminal, in a directory of that name. The shell stays
+// after it and prints its status.
 func (x *tmux) sits(name, command string) *sitting {
 	x.t.Helper()
 	s := &sitting{tmux: x, name: name, dir: x.dir + "/" + name}
