@@ -3,6 +3,7 @@ package troupe
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime"
 	"time"
@@ -140,9 +141,7 @@ type components struct {
 // build makes the store, the engine and the backends.
 func (o Options) build() (components, error) {
 	p := components{node: string(newUID()), log: o.Log, backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Renderer)}
-	for name, b := range o.Backends {
-		p.backends[name] = b
-	}
+	maps.Copy(p.backends, o.Backends)
 	p.engine = o.Engine
 	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
 		if o.Dir != "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -104,12 +105,7 @@ func (f *patternScanner) matches(text []byte, more bool) bool {
 	if first == nil || right(first) {
 		return first != nil
 	}
-	for _, at := range f.re.FindAllIndex(text, maxTries) {
-		if right(at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.re.FindAllIndex(text, maxTries), right)
 }
 
 // width returns how many bytes a match of a pattern can have, at most maxReach.

@@ -300,8 +300,7 @@ func (s *sink) tell(ctx actor.Context, to *actor.PID, message any) {
 
 // asError returns the coded error in err, or one with the given code.
 func asError(err error, code messages.Code) *messages.Error {
-	var coded *messages.Error
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[*messages.Error](err); ok {
 		return coded
 	}
 	return &messages.Error{Code: code, Message: err.Error()}

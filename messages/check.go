@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -130,12 +131,7 @@ func (r RunCommand) checkTimes() *Error {
 
 func (r RunCommand) checkModes() *Error {
 	ok := func(v string, allowed ...string) bool {
-		for _, a := range allowed {
-			if v == a {
-				return true
-			}
-		}
-		return v == ""
+		return v == "" || slices.Contains(allowed, v)
 	}
 	t := r.Terminal
 	switch {

@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State is the phase of a job.
 type State string
@@ -133,10 +136,5 @@ func (j Job) Kept() bool { return j.Mode == ModeDetached || j.HasFlag(FlagKept) 
 
 // HasFlag reports whether the record has a flag.
 func (j Job) HasFlag(f Flag) bool {
-	for _, g := range j.Flags {
-		if g == f {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(j.Flags, f)
 }

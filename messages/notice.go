@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,10 +90,8 @@ func (r RunCommand) checkNotices() *Error {
 	bytes := 0
 	for i, to := range r.OnFinish {
 		bytes += len(to)
-		for _, other := range r.OnFinish[:i] {
-			if to == other {
-				return Invalid("on_finish", "a command or URL is named twice in on_finish; name it once")
-			}
+		if slices.Contains(r.OnFinish[:i], to) {
+			return Invalid("on_finish", "a command or URL is named twice in on_finish; name it once")
 		}
 		if err := checkNotice(to); err != nil {
 			return err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -249,10 +250,8 @@ func (j *job) outputClosed() bool { return allSealed(j.streams) }
 
 // flag adds a flag to the job, once. The caller holds mu.
 func (j *job) flag(f messages.Flag) {
-	for _, have := range j.flags {
-		if have == f {
-			return
-		}
+	if slices.Contains(j.flags, f) {
+		return
 	}
 	j.flags = append(j.flags, f)
 }

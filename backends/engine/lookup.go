@@ -2,6 +2,7 @@ package engine
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -61,8 +62,8 @@ func executable(sys Sys, dir int, path string, st *unix.Stat_t) error {
 
 // pathOf returns the last PATH of an environment.
 func pathOf(env []string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if path, ok := strings.CutPrefix(env[i], "PATH="); ok {
+	for _, e := range slices.Backward(env) {
+		if path, ok := strings.CutPrefix(e, "PATH="); ok {
 			return path
 		}
 	}

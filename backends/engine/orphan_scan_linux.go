@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,9 +111,7 @@ func (w *orphanScanner) loop() {
 		asks, waits := w.queries, map[*job]func(){}
 		w.queries = nil
 		if w.stirred {
-			for j, f := range w.waits {
-				waits[j] = f
-			}
+			maps.Copy(waits, w.waits)
 		}
 		w.stirred = false
 		if w.running = len(asks)+len(waits) > 0; !w.running {
@@ -329,8 +329,8 @@ func (w *orphanScanner) tagOf(pid int) (*job, error) {
 			continue
 		}
 		ids := bytes.Split(tag, []byte(":"))
-		for i := len(ids) - 1; i >= 0; i-- {
-			if j := w.platform.engine.find(messages.UID(ids[i])); j != nil {
+		for _, id := range slices.Backward(ids) {
+			if j := w.platform.engine.find(messages.UID(id)); j != nil {
 				return j, nil
 			}
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"runtime"
 	"time"
 
@@ -196,10 +197,7 @@ func (r *reaper) reap(pid int) {
 // lookAtEach checks each job for its exit.
 func (r *reaper) lookAtEach() {
 	r.mu.Lock()
-	roots := make(map[int]*job, len(r.roots))
-	for pid, j := range r.roots {
-		roots[pid] = j
-	}
+	roots := maps.Clone(r.roots)
 	r.mu.Unlock()
 	for pid, j := range roots {
 		if r.platform.hasExited(&j.proc) {

@@ -35,8 +35,7 @@ func stoppedEarly() *startError {
 
 // errno returns the system error number in err; 0: none.
 func errno(err error) syscall.Errno {
-	var n syscall.Errno
-	if errors.As(err, &n) {
+	if n, ok := errors.AsType[syscall.Errno](err); ok {
 		return n
 	}
 	return 0

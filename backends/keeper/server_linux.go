@@ -136,8 +136,7 @@ func (s *server) tellFailure(err error) {
 
 // asError gives an error a code.
 func asError(err error) *messages.Error {
-	var e *messages.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*messages.Error](err); ok {
 		return e
 	}
 	return refused(messages.Internal, "keeper", err.Error(), "")

@@ -91,8 +91,7 @@ func checkDir(dir string) *messages.Error {
 
 // cause returns the system's error text without the names of calls and files.
 func cause(err error) string {
-	var errno unix.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
 		return errno.Error()
 	}
 	return err.Error()
@@ -100,8 +99,7 @@ func cause(err error) string {
 
 // errnoName returns a name such as "ENOENT", or "" without an errno.
 func errnoName(err error) string {
-	var errno unix.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
 		return unix.ErrnoName(errno)
 	}
 	return ""

@@ -192,7 +192,7 @@ func (t *emulator) Text() []string {
 // line returns the text of a row.
 func line(cols int, cell func(x int) *uv.Cell) string {
 	var b strings.Builder
-	for x := 0; x < cols; x++ {
+	for x := range cols {
 		switch c := cell(x); {
 		case c == nil, c.Content == "" && c.Width > 0:
 			b.WriteByte(' ')

@@ -114,12 +114,10 @@ func (p *boundedReader) Read(into []byte) (int, error) {
 }
 
 func syntaxError(err error) *SyntaxError {
-	var parse syntax.ParseError
-	if errors.As(err, &parse) {
+	if parse, ok := errors.AsType[syntax.ParseError](err); ok {
 		return &SyntaxError{Line: int(parse.Pos.Line()), Column: int(parse.Pos.Col()), Reason: parse.Text}
 	}
-	var lang syntax.LangError
-	if errors.As(err, &lang) {
+	if lang, ok := errors.AsType[syntax.LangError](err); ok {
 		return &SyntaxError{Line: int(lang.Pos.Line()), Column: int(lang.Pos.Col()), Reason: lang.Feature}
 	}
 	return &SyntaxError{Reason: err.Error()}

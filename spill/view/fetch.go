@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"troupe/spill"
 )
@@ -85,8 +86,7 @@ func join(in []span) []span {
 // start returns the offset at which the last n kept bytes begin.
 func start(st spill.State, n int64) int64 {
 	parts := split(st, 0, st.Size)
-	for i := len(parts) - 1; i >= 0; i-- {
-		p := parts[i]
+	for _, p := range slices.Backward(parts) {
 		if p.gap {
 			continue
 		}

@@ -240,8 +240,7 @@ func lineReader(r io.ReaderAt, size int64) *artifact.Reader {
 
 // unread returns the error of an output that cannot be read, without file paths.
 func unread(ref string, err error) *Error {
-	var failed *os.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		err = failed.Err
 	}
 	return &Error{Code: CodeInternal, Message: fmt.Sprintf(textCacheError, ref, err)}

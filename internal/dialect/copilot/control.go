@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -242,11 +243,7 @@ func (s *Session) count(operation, what string) {
 func (s *Session) Counts() map[string]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	counts := make(map[string]int64, len(s.counts))
-	for name, n := range s.counts {
-		counts[name] = n
-	}
-	return counts
+	return maps.Clone(s.counts)
 }
 
 // active lists the shells that a call can name.

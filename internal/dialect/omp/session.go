@@ -149,8 +149,7 @@ func (s *Session) Tools() []dialect.Tool {
 // answered turns a *ToolError into a result. An abort stays an error, since no caller waits
 // for a result.
 func answered(r dialect.Result, err error) (dialect.Result, error) {
-	var wrong *ToolError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*ToolError](err); ok {
 		r = dialect.Failure(wrong.Text)
 		if wrong.Details != nil {
 			r.Details = wrong.Details

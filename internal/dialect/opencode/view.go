@@ -88,8 +88,7 @@ func notOpened(path string, err error) string {
 	case errors.Is(err, artifact.ErrDirectory):
 		return fmt.Sprintf(textDirectory, path)
 	}
-	var failed *os.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Sprintf(textNoFile, path+": "+failed.Err.Error())
 	}
 	return fmt.Sprintf(textNoFile, err)

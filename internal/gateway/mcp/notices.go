@@ -132,8 +132,7 @@ func (c *client) catchUp(ctx context.Context) {
 
 // coded returns the coded error in err; another error becomes an internal one.
 func coded(err error) *messages.Error {
-	var e *messages.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*messages.Error](err); ok {
 		return e
 	}
 	return &messages.Error{Code: messages.Internal, Message: err.Error()}

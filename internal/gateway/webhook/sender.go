@@ -148,8 +148,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 
 // cause returns an error without the URL, which its message repeats.
 func cause(err error) string {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
 	return err.Error()

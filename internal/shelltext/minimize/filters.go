@@ -99,8 +99,7 @@ func placed(err error) error {
 		line, column := first.Position()
 		return &FilterError{line, column, fmt.Sprintf(textUnknownKey, strings.Join(first.Key(), "."))}
 	}
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
+	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := decode.Position()
 		return &FilterError{line, column, strings.TrimPrefix(decode.Error(), "toml: ")}
 	}

@@ -1,6 +1,9 @@
 package urls
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Schemes that are found in the texts of a call.
 const (
@@ -100,10 +103,8 @@ func missing(scheme string) Reason {
 	if scheme == Local {
 		return NotConfigured
 	}
-	for _, known := range schemes {
-		if scheme == known {
-			return NoRouter
-		}
+	if slices.Contains(schemes, scheme) {
+		return NoRouter
 	}
 	return Unsupported
 }

@@ -58,8 +58,7 @@ func decode(body []byte, into any) *messages.Error {
 
 // decodeError returns a readable error for the author of a request.
 func decodeError(err error) *messages.Error {
-	var typ *json.UnmarshalTypeError
-	if errors.As(err, &typ) {
+	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := typ.Field
 		if field == "" {
 			field = "body"

@@ -107,8 +107,7 @@ func Inexact(id json.RawMessage) string {
 
 // refuseBody answers a request whose body could not be read.
 func refuseBody(w http.ResponseWriter, err error) {
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		http.Error(w, fmt.Sprintf("the body has more than %d bytes", big.Limit), http.StatusRequestEntityTooLarge)
 		return
 	}
