@@ -444,9 +444,9 @@ func (h *herald) live(plan []int) {
 				}
 				next++
 			case messages.FactsDropped:
-				first, _ := h.journal.First()
-				if m.From != next || m.To < m.From || m.To >= first {
-					h.t.Fatalf("dropped %d to %d; due was %d, and %d is held", m.From, m.To, next, first)
+				held, err := h.journal.Read(0, 1)
+				if err != nil || m.From != next || m.To < m.From || m.To >= held[0].Seq {
+					h.t.Fatalf("dropped %d to %d; due was %d, and %v is held (%v)", m.From, m.To, next, held, err)
 				}
 				next = m.To + 1
 			}

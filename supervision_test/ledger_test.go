@@ -89,9 +89,6 @@ func (l *ledger) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 	return slices.Clone(l.facts[from:min(from+limit, len(l.facts))]), nil
 }
 
-// First implements journal.Store.
-func (l *ledger) First() (messages.Seq, error) { return l.known.First() }
-
 // Close implements journal.Store.
 func (l *ledger) Close() error { return nil }
 
@@ -107,20 +104,6 @@ func (l *ledger) failing() error {
 func (l *ledger) LastJobNumber() (uint64, error) {
 	n, err := l.known.LastJobNumber()
 	return n, errors.Join(err, l.failing())
-}
-
-// Job implements journal.Jobs.
-func (l *ledger) Job(id messages.JobID) (journal.Entry, error) { return l.known.Job(id) }
-
-// ByUID implements journal.Jobs.
-func (l *ledger) ByUID(uid messages.UID) (journal.Entry, error) { return l.known.ByUID(uid) }
-
-// ByName implements journal.Jobs.
-func (l *ledger) ByName(name string) (journal.Entry, error) { return l.known.ByName(name) }
-
-// ByKey implements journal.Jobs.
-func (l *ledger) ByKey(p messages.Principal, key string) (journal.Entry, error) {
-	return l.known.ByKey(p, key)
 }
 
 // Live implements journal.Jobs.

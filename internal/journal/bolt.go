@@ -108,18 +108,6 @@ func (b *Bolt) Stats() Stats {
 	return b.stats
 }
 
-// First implements Store.
-func (b *Bolt) First() (messages.Seq, error) {
-	var first messages.Seq
-	err := b.view(func(t *txn) error {
-		if t.totals.facts > 0 {
-			first = t.totals.first()
-		}
-		return nil
-	})
-	return first, err
-}
-
 // Last implements Store.
 func (b *Bolt) Last() (messages.Seq, error) {
 	var last messages.Seq
@@ -208,7 +196,7 @@ func (b *Bolt) usable() error {
 // fault wraps an error for callers. Damage found in an open journal makes it unusable.
 func (b *Bolt) fault(err error) error {
 	switch {
-	case err == nil, errors.Is(err, ErrNoJob), errors.Is(err, ErrHole):
+	case err == nil, errors.Is(err, ErrHole):
 		return err
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		return ErrClosed

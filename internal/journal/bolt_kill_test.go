@@ -102,8 +102,7 @@ func killed(t *testing.T, where string, lines int) messages.Seq {
 // judge checks that all facts are there once, and that the projection is theirs.
 func judge(t *testing.T, b *journal.Bolt, last messages.Seq) {
 	t.Helper()
-	first, err := b.First()
-	must(t, err)
+	first := first(t, b)
 	facts, err := b.Read(0, 1e6)
 	must(t, err)
 	if last == 0 {
@@ -126,8 +125,7 @@ func judge(t *testing.T, b *journal.Bolt, last messages.Seq) {
 	must(t, err)
 	channels, err := b.Channels()
 	must(t, err)
-	e, err := b.ByKey("", string(jobID(int(last-2))))
-	must(t, err)
+	e := byKey(t, b, "", string(jobID(int(last-2))))
 	if len(live) > 0 || len(over) != min(20, int(last/3)) || over[0].Job.Seq != last || e.Job.Seq != last || channels[0].Acked != last-2 {
 		t.Fatalf("of %d facts: %d jobs live, %d are over, %+v", last, len(live), len(over), channels)
 	}

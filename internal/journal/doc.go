@@ -8,7 +8,7 @@
 //	fact.go           encoding of facts
 //	fields.go         protobuf's wire format
 //	file.go           safe creation and opening of the file; its errors
-//	find.go           finding jobs in the file
+//	finished.go       live and finished jobs, and small outputs, in the file
 //	job_fields.go     fields of the stored records
 //	jobs.go           what is stored beside facts; retention
 //	memory.go         the journal in memory

@@ -3,6 +3,7 @@ package journal_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,6 +44,44 @@ func bolt(t testing.TB, path string, o journal.BoltOptions) *journal.Bolt {
 
 // began is when the tests did: what they record is not too old.
 var began = time.Now().UTC().Round(0)
+
+// first returns the number of the oldest fact; 0 if there is none.
+func first(t testing.TB, j journal.Store) messages.Seq {
+	t.Helper()
+	facts, err := j.Read(0, 1)
+	must(t, err)
+	if len(facts) == 0 {
+		return 0
+	}
+	return facts[0].Seq
+}
+
+// entry returns the one job that a restart finds for which is holds; zero if there is none.
+func entry(t testing.TB, j journal.Jobs, is func(journal.Entry) bool) (e journal.Entry) {
+	t.Helper()
+	live, err := j.Live()
+	must(t, err)
+	over, err := j.Finished(0, 10_000)
+	must(t, err)
+	all := slices.DeleteFunc(append(live, over...), func(e journal.Entry) bool { return !is(e) })
+	if len(all) > 1 {
+		t.Errorf("%d jobs instead of one: %+v", len(all), all)
+	}
+	if len(all) > 0 {
+		e = all[0]
+	}
+	return e
+}
+
+func byID(t testing.TB, j journal.Jobs, id messages.JobID) journal.Entry {
+	t.Helper()
+	return entry(t, j, func(e journal.Entry) bool { return e.Job.ID == id })
+}
+
+func byKey(t testing.TB, j journal.Jobs, principal messages.Principal, key string) journal.Entry {
+	t.Helper()
+	return entry(t, j, func(e journal.Entry) bool { return e.Key.Principal == principal && e.Key.Key == key })
+}
 
 // aJob is a record as a usual job has it at its end.
 func aJob(id messages.JobID) messages.Job {

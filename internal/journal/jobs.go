@@ -74,13 +74,6 @@ type Jobs interface {
 	// see the engine's inventory.
 	LastJobNumber() (uint64, error)
 
-	// Job, ByUID, ByName and ByKey return one job, or ErrNoJob. ByName returns the
-	// latest of several jobs.
-	Job(id messages.JobID) (Entry, error)
-	ByUID(uid messages.UID) (Entry, error)
-	ByName(name string) (Entry, error)
-	ByKey(principal messages.Principal, key string) (Entry, error)
-
 	// Live returns the jobs that are not over, by their first facts. The node looks for
 	// them in the engine.
 	Live() ([]Entry, error)

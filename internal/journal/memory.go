@@ -43,16 +43,6 @@ func NewMemory(limit int) *Memory {
 // Quick implements actors.Quick: no call blocks.
 func (m *Memory) Quick() bool { return true }
 
-// First implements Store.
-func (m *Memory) First() (messages.Seq, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return 0, ErrClosed
-	}
-	return m.first(), nil
-}
-
 func (m *Memory) first() messages.Seq {
 	if len(m.ring) == 0 {
 		return 0

@@ -16,7 +16,6 @@ const MemoryJobs = 1000
 type memoryTable struct {
 	number   uint64
 	jobs     map[messages.JobID]*memoryJob
-	byUID    map[messages.UID]*memoryJob
 	byKey    map[keyName]messages.JobID
 	over     []*memoryJob // in the order of their CommandRetired
 	channels map[messages.ChannelID]*memoryChannel
@@ -43,7 +42,7 @@ type keyName struct {
 
 func newMemoryTable() memoryTable {
 	return memoryTable{
-		jobs: map[messages.JobID]*memoryJob{}, byUID: map[messages.UID]*memoryJob{}, byKey: map[keyName]messages.JobID{},
+		jobs: map[messages.JobID]*memoryJob{}, byKey: map[keyName]messages.JobID{},
 		channels: map[messages.ChannelID]*memoryChannel{},
 	}
 }
@@ -90,9 +89,6 @@ func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
 	case j == nil:
 		j = &memoryJob{first: f.Seq}
 		k.jobs[id] = j
-		if uid != "" {
-			k.byUID[uid] = j
-		}
 		k.number = max(k.number, idNumber(id))
 	case j.over > 0:
 		if _, notified := fact.(messages.CommandNotified); notified {
@@ -125,7 +121,6 @@ func (k *memoryTable) forget(id messages.JobID) {
 		return
 	}
 	delete(k.jobs, id)
-	delete(k.byUID, j.last.who.uid)
 	delete(k.byKey, j.keyName())
 	if i := slices.Index(k.over, j); i >= 0 {
 		k.over = slices.Delete(k.over, i, i+1)
@@ -185,39 +180,6 @@ func (m *Memory) LastJobNumber() (uint64, error) {
 	return look(m, func(k *memoryTable) uint64 { return k.number })
 }
 
-// Job implements Jobs.
-func (m *Memory) Job(id messages.JobID) (Entry, error) {
-	return m.find(func(k *memoryTable) messages.JobID { return id })
-}
-
-// ByUID implements Jobs.
-func (m *Memory) ByUID(uid messages.UID) (Entry, error) {
-	return m.find(func(k *memoryTable) (id messages.JobID) {
-		if j := k.byUID[uid]; j != nil {
-			id = j.last.who.id
-		}
-		return id
-	})
-}
-
-// ByKey implements Jobs.
-func (m *Memory) ByKey(principal messages.Principal, key string) (Entry, error) {
-	return m.find(func(k *memoryTable) messages.JobID { return k.byKey[keyName{principal, key}] })
-}
-
-// ByName implements Jobs.
-func (m *Memory) ByName(name string) (Entry, error) {
-	return m.find(func(k *memoryTable) (id messages.JobID) {
-		var first messages.Seq
-		for is, j := range k.jobs {
-			if name != "" && j.first > first && j.last.name() == name {
-				id, first = is, j.first
-			}
-		}
-		return id
-	})
-}
-
 // Live implements Jobs.
 func (m *Memory) Live() ([]Entry, error) {
 	return look(m, func(k *memoryTable) []Entry {
@@ -269,21 +231,4 @@ func look[T any](m *Memory, ask func(*memoryTable) T) (T, error) {
 		return none, ErrClosed
 	}
 	return ask(&m.known), nil
-}
-
-func (m *Memory) find(which func(*memoryTable) messages.JobID) (Entry, error) {
-	j, err := look(m, func(k *memoryTable) *Entry {
-		if j := k.jobs[which(k)]; j != nil {
-			e := j.entry()
-			return &e
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return Entry{}, err
-	case j == nil:
-		return Entry{}, ErrNoJob
-	}
-	return *j, nil
 }

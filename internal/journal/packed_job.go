@@ -189,13 +189,6 @@ func same[T any](a, b []T) bool {
 	return len(a) == len(b) && &a[0] == &b[0]
 }
 
-func (p *packedJob) name() string {
-	if p.who.rare == nil {
-		return ""
-	}
-	return p.who.rare.name
-}
-
 // record returns the unpacked record.
 func (p *packedJob) record() messages.Job {
 	w := p.who

@@ -9,9 +9,6 @@ import (
 
 // Store is a journal. It is safe for concurrent use.
 type Store interface {
-	// First returns the number of the oldest stored fact, 0 if there is none.
-	First() (messages.Seq, error)
-
 	// Last returns the number of the newest fact, 0 if there never was one.
 	Last() (messages.Seq, error)
 
@@ -32,7 +29,6 @@ type Store interface {
 var (
 	ErrClosed = errors.New("the journal is closed")
 	ErrHole   = errors.New("a preceding fact is missing")
-	ErrNoJob  = errors.New("no such job in the journal")
 )
 
 // Errors of a journal's file, for errors.Is. The returned error names the file, the

@@ -23,7 +23,7 @@ const (
 	liveBucket     = "live"     // number of its first fact: id
 	overBucket     = "over"     // number of its last fact: id
 	uidsBucket     = "uids"     // ULID: id
-	namesBucket    = "names"    // name, number of its first fact: id
+	namesBucket    = "names"    // name, number of its first fact: id; part of the format, not read
 	keysBucket     = "keys"     // hash of principal and key: id
 	channelsBucket = "channels" // id: channel
 )

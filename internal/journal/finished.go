@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"bytes"
-
 	"go.etcd.io/bbolt"
 
 	"troupe/messages"
@@ -16,16 +14,6 @@ func (b *Bolt) LastJobNumber() (uint64, error) {
 		return nil
 	})
 	return n, err
-}
-
-// Job implements Jobs.
-func (b *Bolt) Job(id messages.JobID) (Entry, error) {
-	return b.find(func(*txn) ([]byte, error) { return []byte(id), nil })
-}
-
-// ByUID implements Jobs.
-func (b *Bolt) ByUID(uid messages.UID) (Entry, error) {
-	return b.find(func(t *txn) ([]byte, error) { return t.get(uidsBucket, nameKey(string(uid))) })
 }
 
 // Outputs implements Outputs.
@@ -45,23 +33,6 @@ func (b *Bolt) Outputs(uid messages.UID) (all []Output, err error) {
 		return nil
 	})
 	return all, err
-}
-
-// ByKey implements Jobs.
-func (b *Bolt) ByKey(principal messages.Principal, key string) (Entry, error) {
-	return b.find(func(t *txn) ([]byte, error) { return t.get(keysBucket, hashKey(principal, key)) })
-}
-
-// ByName implements Jobs.
-func (b *Bolt) ByName(name string) (Entry, error) {
-	return b.find(func(t *txn) ([]byte, error) {
-		end := namedKey(name, ^messages.Seq(0))
-		k, v := below(t.bucket(namesBucket).Cursor(), end)
-		if k == nil || len(k) != len(end) || !bytes.HasPrefix(k, end[:len(end)-8]) {
-			return nil, nil
-		}
-		return unseal(namesBucket, k, v)
-	})
 }
 
 // Live implements Jobs.
@@ -123,24 +94,4 @@ func (t *txn) entryOf(bucket string, key, value []byte) (Entry, error) {
 		return Entry{}, err
 	}
 	return r.Entry, nil
-}
-
-// find returns the job whose id which finds.
-func (b *Bolt) find(which func(*txn) ([]byte, error)) (Entry, error) {
-	var e Entry
-	err := b.view(func(t *txn) error {
-		id, err := which(t)
-		if err != nil {
-			return err
-		}
-		r, err := t.job(messages.JobID(id))
-		if err == nil && r == nil {
-			err = ErrNoJob
-		}
-		if err == nil {
-			e = r.Entry
-		}
-		return err
-	})
-	return e, err
 }
