@@ -4,7 +4,7 @@
 // pointers to shared state.
 //
 // A request is verb+noun (RunCommand), a fact is noun+participle (CommandFinished), a
-// reply is a fact or a noun (OutputPage). Every request has one sealed set of replies.
+// reply is a fact or a noun (OutputPage). Every request has one set of replies.
 // Each state of its receiver answers it once.
 //
 //	file        between                       requests → replies and facts
@@ -22,7 +22,7 @@
 //	scope.go    client ↔ supervisor           OpenScope, CloseScope, ReleaseScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeReleased |
 //	                                          ScopeList | Acknowledged
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …
-//	notify.go   subscriber ↔ channel          Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
+//	facts.go    subscriber ↔ channel          Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
 //	notice.go   channel → notifiers           Delivery → Delivered; CommandNotified is the last message about a notice
 //	wait.go     client ↔ waiter               WaitJobs → WaitEnded | RequestRejected; AbandonWait
 //	node.go     root package ↔ supervisor     ShutdownNode → ShutdownDone

@@ -52,9 +52,6 @@ const DefaultSession SessionID = "default"
 // ChannelID names a channel of facts. A subscriber that gives it again resumes.
 type ChannelID string
 
-// WaitID names one blocking wait.
-type WaitID string
-
 // TaskID names a task that a host has announced.
 type TaskID string
 

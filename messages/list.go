@@ -5,7 +5,7 @@ import "time"
 // The list conversation: the supervisor answers from its table.
 //
 //	client --ListJobs | FindJob | RemoveJob | AnnounceTask | UpdateTask--> supervisor
-//	client <--ListReply--
+//	client <--JobList | JobFound | JobMissing | Acknowledged | RequestRejected--
 
 // ListJobs asks for the jobs of a scope and its sub-scopes, oldest first.
 type ListJobs struct {
@@ -75,15 +75,6 @@ type JobMissing struct {
 	Category string // "unknown", "removed"
 	Err      Error
 }
-
-// ListReply is what a client may receive in answer to a list request.
-type ListReply interface{ listReply() }
-
-func (JobList) listReply()         {}
-func (JobFound) listReply()        {}
-func (JobMissing) listReply()      {}
-func (Acknowledged) listReply()    {} // answers AnnounceTask and UpdateTask
-func (RequestRejected) listReply() {}
 
 // Refuse implements Refusable.
 func (ListJobs) Refuse(e *Error) any     { return RequestRejected{Err: *e} }

@@ -4,7 +4,7 @@ import "time"
 
 // The node conversation: the root package ends the tree.
 //
-//	root --ShutdownNode--> supervisor --ShutdownDone--> root
+//	root --ShutdownNode--> supervisor --ShutdownDone | RequestRejected--> root
 //
 // Order: the supervisor refuses new requests (shutting_down) and stops every job or leaves
 // it to the engine. It sends all pending replies, then records and sends the facts. The
@@ -24,12 +24,6 @@ type ShutdownDone struct {
 	quiet
 	Survivors []Survivor
 }
-
-// ShutdownReply is what the root may receive in answer to ShutdownNode.
-type ShutdownReply interface{ shutdownReply() }
-
-func (ShutdownDone) shutdownReply()    {}
-func (RequestRejected) shutdownReply() {}
 
 // Refuse implements Refusable.
 func (ShutdownNode) Refuse(e *Error) any { return RequestRejected{Err: *e} }

@@ -128,15 +128,6 @@ type RequestRejected struct {
 	Err Error
 }
 
-// OutputReply is what a client may receive in answer to an output request.
-type OutputReply interface{ outputReply() }
-
-func (OutputPage) outputReply()      {}
-func (OutputGrew) outputReply()      {}
-func (OutputEnded) outputReply()     {}
-func (ScreenText) outputReply()      {}
-func (RequestRejected) outputReply() {}
-
 // Address implements Addressed.
 func (r ReadOutput) Address() Address   { return Address{Job: r.Job} }
 func (r FollowOutput) Address() Address { return Address{Job: r.Job} }

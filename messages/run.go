@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The run conversation: one RunCommand, exactly one RunReply.
+// The run conversation: one RunCommand, exactly one reply.
 //
 //	client --RunCommand--> supervisor --> scope --> session --> command
 //	client <--CommandFinished | CommandPromoted | CommandRejected-- supervisor
@@ -202,13 +202,6 @@ type CommandRejected struct {
 	quiet
 	Err Error
 }
-
-// RunReply is what a client may receive in answer to RunCommand.
-type RunReply interface{ runReply() }
-
-func (CommandPromoted) runReply() {}
-func (CommandFinished) runReply() {}
-func (CommandRejected) runReply() {}
 
 // CommandFact is a fact about a job.
 type CommandFact interface {

@@ -8,7 +8,7 @@ import (
 // The scope conversation: clients open, close and list scopes.
 //
 //	client --OpenScope | CloseScope | ReleaseScope | ListScopes | HandOver--> supervisor [--> scope …]
-//	client <--ScopeReply--
+//	client <--ScopeOpened | ScopeClosed | ScopeReleased | ScopeList | Acknowledged | RequestRejected--
 //
 // Closing a scope closes its sub-scopes and sessions and stops their jobs, including jobs
 // that are starting. ScopeClosed comes when every job has ended.
@@ -110,16 +110,6 @@ type ScopeInfo struct {
 	Sessions int        `json:"sessions"`
 	Quota    ScopeQuota `json:"quota"`
 }
-
-// ScopeReply is what a client may receive in answer to a scope request.
-type ScopeReply interface{ scopeReply() }
-
-func (ScopeOpened) scopeReply()     {}
-func (ScopeClosed) scopeReply()     {}
-func (ScopeReleased) scopeReply()   {}
-func (ScopeList) scopeReply()       {}
-func (Acknowledged) scopeReply()    {} // answers HandOver
-func (RequestRejected) scopeReply() {}
 
 // Address implements Addressed.
 func (r CloseScope) Address() Address   { return Address{Scope: r.Path} }

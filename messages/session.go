@@ -5,7 +5,7 @@ import "time"
 // The session conversation: a client opens, closes and lists sessions.
 //
 //	client --OpenSession | CloseSession | ListSessions--> supervisor --> scope [--> session]
-//	client <--SessionReply--
+//	client <--SessionOpened | SessionClosed | SessionList | RequestRejected--
 //
 // A run also opens the session that it names (RunCommand.Open). The backend sends the facts
 // ShellClosed, SessionReplaced and SnapshotTried to the session. The record of the next
@@ -152,14 +152,6 @@ type ShellClosed struct {
 	quiet
 	Survivors []Survivor
 }
-
-// SessionReply is what a client may receive in answer to a session request.
-type SessionReply interface{ sessionReply() }
-
-func (SessionOpened) sessionReply()   {}
-func (SessionClosed) sessionReply()   {}
-func (SessionList) sessionReply()     {}
-func (RequestRejected) sessionReply() {}
 
 // Address implements Addressed.
 func (r OpenSession) Address() Address  { return Address{Scope: r.Scope, Session: r.Session} }

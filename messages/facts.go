@@ -154,13 +154,6 @@ type FactRecorded struct {
 	Fact Fact
 }
 
-// NotifyReply is what a subscriber may receive in answer to Subscribe and Unsubscribe.
-type NotifyReply interface{ notifyReply() }
-
-func (Subscribed) notifyReply()      {}
-func (Unsubscribed) notifyReply()    {}
-func (RequestRejected) notifyReply() {}
-
 // Refuse implements Refusable.
 func (Subscribe) Refuse(e *Error) any   { return RequestRejected{Err: *e} }
 func (Unsubscribe) Refuse(e *Error) any { return RequestRejected{Err: *e} }
