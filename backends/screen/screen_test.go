@@ -11,19 +11,20 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/stretchr/testify/require"
 
 	"troupe/messages"
 )
 
 // New makes a blank screen that keeps so many lines of what scrolls out of it.
-func New(size messages.Terminal, scrollback int) Screen { return newEmulator(size, scrollback) }
+func New(size messages.Terminal, scrollback int) *emulator { return newEmulator(size, scrollback) }
 
 var small = messages.Terminal{Rows: 6, Cols: 20}
 
-func shown(s Screen) string { return strings.TrimRight(strings.Join(s.Text(), "\n"), "\n") }
+func shown(s *emulator) string { return strings.TrimRight(strings.Join(s.Text(), "\n"), "\n") }
 
-func drawn(t testing.TB, size messages.Terminal, in ...string) Screen {
+func drawn(t testing.TB, size messages.Terminal, in ...string) *emulator {
 	t.Helper()
 	s := New(size, 0)
 	for _, p := range in {
@@ -285,4 +286,16 @@ func TestScreenModesAreReplayed(t *testing.T) {
 		back := drawn(t, small, want, changes.Now().Undo(small.Rows))
 		require.Empty(t, back.Modes(), "%q is not taken back", want)
 	}
+}
+
+// Scrollback returns the lines that scrolled out at the top, oldest first.
+func (t *emulator) Scrollback() []string {
+	t.flushAll()
+	kept := t.vt.Scrollback()
+	lines := make([]string, kept.Len())
+	for y := range lines {
+		cells := kept.Line(y)
+		lines[y] = line(len(cells), func(x int) *uv.Cell { return &cells[x] })
+	}
+	return lines
 }

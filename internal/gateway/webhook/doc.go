@@ -19,5 +19,5 @@
 //
 //	secret.go  the secret that signs notices
 //	sender.go  one try, and what its reply means
-//	sign.go    signature of a notice, and its check for receivers
+//	sign.go    signature of a notice
 package webhook

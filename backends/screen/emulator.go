@@ -10,34 +10,6 @@ import (
 	"troupe/messages"
 )
 
-// Screen is a terminal in memory. It is not safe for concurrent use, and has no
-// goroutine and no descriptor. It draws some ten thousand lines a second; write pieces
-// of a few KiB where time matters.
-type Screen interface {
-	// Write draws p. Its division into pieces makes no difference, except to a view
-	// taken within a character.
-	Write(p []byte) (int, error)
-	// Resize changes the size, within bounds. Lines are cut, not rewrapped.
-	Resize(messages.Terminal)
-	Size() messages.Terminal
-	// Text returns one string for each row, without trailing blanks.
-	Text() []string
-	Cursor() Cursor
-	// Alt reports whether the alternate screen is shown, as by an editor.
-	Alt() bool
-	// Title returns the program's title, without characters that act on a terminal.
-	Title() string
-	// Keys returns the modes that decide what a key sends.
-	Keys() messages.KeyModes
-	// Modes returns the sequences that set these modes on another terminal.
-	Modes() string
-	// Scrollback returns the lines that scrolled out at the top, oldest first.
-	Scrollback() []string
-	// Replies returns the replies to queries that ended after the byte offset after, at
-	// most the last maxReplies.
-	Replies(after int64) []Reply
-}
-
 // Cursor is the position of the next character; rows and columns count from 0.
 type Cursor struct {
 	Row, Col int
@@ -71,7 +43,9 @@ func bounded(size messages.Terminal) messages.Terminal {
 	return messages.Terminal{Rows: min(size.Rows, MaxRows), Cols: min(size.Cols, MaxCols)}
 }
 
-// emulator implements Screen: a parserSink in front of vt.
+// emulator is a terminal in memory, a parserSink in front of vt. It is not safe for
+// concurrent use, and has no goroutine and no descriptor. It draws some ten thousand
+// lines a second; write pieces of a few KiB where time matters.
 type emulator struct {
 	sequences sequenceParser
 	modes     modes
@@ -102,7 +76,8 @@ func newEmulator(size messages.Terminal, scrollback int) *emulator {
 	return t
 }
 
-// Write implements Screen.
+// Write draws p. Its division into pieces makes no difference, except to a view
+// taken within a character.
 func (t *emulator) Write(p []byte) (int, error) {
 	return t.draw(p, func() bool { return true }), nil
 }
@@ -160,7 +135,7 @@ func (t *emulator) put(s string) {
 	}
 }
 
-// Resize implements Screen.
+// Resize changes the size, within bounds. Lines are cut, not rewrapped.
 func (t *emulator) Resize(size messages.Terminal) {
 	size = bounded(size)
 	if size == t.size {
@@ -176,10 +151,9 @@ func (t *emulator) Resize(size messages.Terminal) {
 	t.modes.region = false
 }
 
-// Size implements Screen.
 func (t *emulator) Size() messages.Terminal { return t.size }
 
-// Text implements Screen.
+// Text returns one string for each row, without trailing blanks.
 func (t *emulator) Text() []string {
 	t.flushAll()
 	lines := make([]string, t.size.Rows)
@@ -204,38 +178,26 @@ func line(cols int, cell func(x int) *uv.Cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Cursor implements Screen.
 func (t *emulator) Cursor() Cursor {
 	t.flushAll()
 	at := t.vt.CursorPosition()
 	return Cursor{Row: at.Y, Col: at.X, Visible: t.modes.visible}
 }
 
-// Alt implements Screen.
+// Alt reports whether the alternate screen is shown, as by an editor.
 func (t *emulator) Alt() bool { return t.modes.alt }
 
-// Title implements Screen.
+// Title returns the program's title, without characters that act on a terminal.
 func (t *emulator) Title() string { return t.name }
 
-// Keys implements Screen.
+// Keys returns the modes that decide what a key sends.
 func (t *emulator) Keys() messages.KeyModes { return t.modes.keys() }
 
-// Modes implements Screen.
+// Modes returns the sequences that set these modes on another terminal.
 func (t *emulator) Modes() string { return t.modes.replay() }
 
-// Scrollback implements Screen.
-func (t *emulator) Scrollback() []string {
-	t.flushAll()
-	kept := t.vt.Scrollback()
-	lines := make([]string, kept.Len())
-	for y := range lines {
-		cells := kept.Line(y)
-		lines[y] = line(len(cells), func(x int) *uv.Cell { return &cells[x] })
-	}
-	return lines
-}
-
-// Replies implements Screen.
+// Replies returns the replies to queries that ended after the byte offset after, at
+// most the last maxReplies.
 func (t *emulator) Replies(after int64) []Reply {
 	for i, r := range t.replies {
 		if r.At > after {
