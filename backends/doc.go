@@ -14,6 +14,7 @@
 //	end_tracker.go       follows facts until a job is over
 //	engine.go            Engine and Process: jobs, their specs and the inventory
 //	live_shell.go        the protocol of live shells
+//	not_started.go       the process of a job that never started
 //	output.go            states of outputs in the form of records
 //	settle_leftovers.go  settles finished jobs of a dead node
 //	shell_meta.go        the metadata of a live shell

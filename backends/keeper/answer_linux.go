@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +24,7 @@ func (s *server) answer(l *link, m message) {
 	switch {
 	case err == nil:
 	case m.kind == askStart: // the owner of a start or control waits for a fact
-		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *asError(err), Shell: cannotRun, At: time.Now()})})
+		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(backends.StartFailure(*asError(err)))})
 	case m.kind == askDo:
 		w, _ := decode[control](m.body)
 		s.say(l, message{kind: factRefused, gen: m.gen, job: m.job, body: encode(messages.ControlRefused{Err: *asError(err), Nth: w.Nth})})

@@ -41,7 +41,6 @@
 //	leftovers.go         kills and reports what a dead keeper left
 //	link.go              numbered messages over changing connections
 //	main.go              the process of a keeper
-//	null_process.go      the process of a job that reached no keeper
 //	only_job.go          the keeper of a single detached job
 //	options.go           options, limits, and names of files
 //	pack.go              large bodies in sealed memfds

@@ -4,6 +4,7 @@ import (
 	"os"
 	"time"
 
+	"troupe/backends"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -20,6 +21,12 @@ const (
 	logsName    = "logs"        // root of the store
 	logsNode    = "keeper"      // node of the store; the same for the next keeper
 )
+
+// cannot reports a job that reaches no keeper.
+func cannot(facts backends.FactHandler, why *messages.Error) backends.Process {
+	backends.FailStart(facts, *why)
+	return backends.NotStarted{Reason: "unborn"}
+}
 
 func refused(code messages.Code, reason, message, hint string) *messages.Error {
 	return &messages.Error{Code: code, Reason: reason, Message: message, Hint: hint}

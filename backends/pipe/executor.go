@@ -39,7 +39,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	b.mu.Lock()
 	if p.closing || p.released {
 		b.mu.Unlock()
-		return failedStart(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
+		return backends.FailStart(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
 	}
 	known := b.jobs[c.ID] != nil
 	j := p.take(c.ID)
@@ -56,7 +56,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	spec, err := p.spec(c)
 	if err != nil {
 		j.forget()
-		return failedStart(facts, *err)
+		return backends.FailStart(facts, *err)
 	}
 	h.setProcess(b.engine.Start(spec, h.deliver))
 	return h

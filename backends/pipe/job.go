@@ -1,11 +1,8 @@
 package pipe
 
 import (
-	"time"
-
 	"troupe/backends"
 	"troupe/messages"
-	"troupe/spill"
 )
 
 // job is the backend's state of a job, until the engine forgets it. The backend's lock guards
@@ -164,25 +161,3 @@ func (j *job) forget() {
 	j.backend.mu.Unlock()
 	j.leaveExecutor(nil)
 }
-
-// failedStart returns a process that could not be tried.
-func failedStart(facts backends.FactHandler, err messages.Error) backends.Process {
-	go facts(messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()})
-	return unstartedProcess{}
-}
-
-// cannotRun is a shell's status for a command that exists but cannot run.
-const cannotRun = 126
-
-// unstartedProcess implements backends.Process without a process: its methods do nothing.
-type unstartedProcess struct{}
-
-func (unstartedProcess) Output(messages.Stream) (spill.Log, error) {
-	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started and has no output"}
-}
-func (unstartedProcess) Do(backends.Control)                 {}
-func (unstartedProcess) Stop(messages.Cause, time.Duration)  {}
-func (unstartedProcess) NotifyGrowth(messages.Stream, int64) {}
-func (unstartedProcess) SaveMeta([]byte)                     {}
-func (unstartedProcess) Settle(uint64)                       {}
-func (unstartedProcess) Release()                            {}

@@ -15,7 +15,7 @@ type told struct {
 
 func (e *told) Start(_ backends.Spec, facts backends.FactHandler) backends.Process {
 	e.facts = facts
-	return unstartedProcess{}
+	return backends.NotStarted{}
 }
 
 // A job leaves its place with its result if nothing of it is left: its owner lets

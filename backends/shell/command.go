@@ -195,7 +195,7 @@ func (h *command) Output(s messages.Stream) (spill.Log, error) {
 	proc := h.proc
 	h.mu.Unlock()
 	if proc == nil {
-		return unstartedProcess{}.Output(s)
+		return backends.NotStarted{}.Output(s)
 	}
 	return proc.Output(s)
 }
@@ -231,30 +231,3 @@ func (h *command) Release() {
 	h.forward(func(p backends.Process) { p.Release() })
 	h.remove(nil)
 }
-
-// startFailed reports a command that did not reach the engine.
-func startFailed(facts backends.FactHandler, err messages.Error) backends.Process {
-	go facts(failed(err))
-	return unstartedProcess{}
-}
-
-// failed builds the fact of a command that could not start.
-func failed(err messages.Error) messages.ProcessFailed {
-	return messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()}
-}
-
-// cannotRun is a shell's exit status for a command that it cannot execute.
-const cannotRun = 126
-
-// unstartedProcess is the backends.Process of a command that was never started.
-type unstartedProcess struct{}
-
-func (unstartedProcess) Output(messages.Stream) (spill.Log, error) {
-	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job has no output: it never started"}
-}
-func (unstartedProcess) Do(backends.Control)                 {}
-func (unstartedProcess) Stop(messages.Cause, time.Duration)  {}
-func (unstartedProcess) NotifyGrowth(messages.Stream, int64) {}
-func (unstartedProcess) SaveMeta([]byte)                     {}
-func (unstartedProcess) Settle(uint64)                       {}
-func (unstartedProcess) Release()                            {}

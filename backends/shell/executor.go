@@ -116,7 +116,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	p.mu.Lock()
 	if p.closing || p.released {
 		p.mu.Unlock()
-		return startFailed(facts, *closedError())
+		return backends.FailStart(facts, *closedError())
 	}
 	h := &command{executor: p, id: c.ID, facts: facts, what: &c}
 	p.commands[c.ID] = h
@@ -130,7 +130,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	defer p.starting.Unlock()
 	if err := h.start(); err != nil {
 		h.remove(nil)
-		return startFailed(facts, *err)
+		return backends.FailStart(facts, *err)
 	}
 	return h
 }

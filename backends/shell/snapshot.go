@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 
+	"troupe/backends"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -39,7 +40,7 @@ func (h *command) startAfterSnapshot() {
 		err = h.start()
 	}
 	if err != nil {
-		f := failed(*err)
+		f := backends.StartFailure(*err)
 		h.record(f)
 		h.facts(f)
 		h.remove(f)
