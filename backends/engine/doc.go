@@ -35,8 +35,6 @@
 //	liveshell.go            the state of a live shell
 //	local.go                Local, the engine
 //	lookup.go               finds a program in the PATH
-//	max_rss.go              the unit of a resource usage
-//	modes.go                terminal ioctls that all systems share
 //	open_terminal.go        opens pseudo-terminals
 //	options.go              Options, and the failpoints
 //	orphan_scan.go          finds the orphans of jobs
@@ -58,7 +56,6 @@
 //	shell_command.go        a command in a live shell
 //	shell_command_stop.go   interrupts and stops such a command
 //	shell_dir.go            the directory of a live shell
-//	signal.go               a channel made on first use
 //	start_error.go          errors of a start
 //	start_queue.go          the queue in front of the forks
 //	stdio.go                pipes, terminal and logs of a job

@@ -377,3 +377,15 @@ func (j *job) dismiss() {
 		j.shell.shutdown()
 	}
 }
+
+// rest pauses for d. It returns false when the engine ends.
+func (h *platform) rest(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-h.engine.done:
+		return false
+	}
+}

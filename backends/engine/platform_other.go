@@ -130,13 +130,36 @@ const (
 	pollLast  = 2 * time.Second
 )
 
-func (h *platform) rest(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-h.engine.done:
-		return false
-	}
+// peekExit does nothing: only the reap returns the exit here.
+func (j *job) peekExit(*mainExit) bool { return false }
+
+// recall does nothing: the status can be read only once here.
+func (r *mainProcess) recall(*unix.WaitStatus) bool { return false }
+
+// inputWatch is empty: no system call shows what a process waits for.
+type inputWatch struct{}
+
+func (*inputWatch) soon(*job) {}
+
+// awaitInput refuses the request.
+func (h *platform) awaitInput(j *job, _ time.Duration, to *answer) {
+	j.answer(to, messages.ControlRefused{Err: messages.Error{
+		Code: messages.Unsupported, Reason: "input", Message: "cannot detect whether a job waits for input on " + runtime.GOOS,
+		Hint: "wait for a pattern that the job writes when it asks",
+	}})
 }
+
+// begin starts copying output, in its own goroutine.
+func (s *stream) begin() { s.handOver() }
+
+// attachShared returns false: streams share no goroutine here.
+func (s *stream) attachShared() bool { return false }
+
+// detachShared returns false: there is nothing to detach.
+func (s *stream) detachShared() bool { return false }
+
+// terminals returns 0: they are not counted here.
+func terminals(Sys) (used, most int) { return 0, 0 }
+
+// askFront does nothing: processes of other groups are not visible here.
+func (h *platform) askFront(*job, int) {}

@@ -8,47 +8,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sys is the system calls of Local, one method each, so that a test can make any of
-// them fail. A method makes its one call, repeats it after EINTR, and does nothing
-// else. Splice belongs to the store.
+// Sys is the system calls of Local. Splice belongs to the store.
 type Sys interface {
-	Pipe() (r, w int, err error) // close-on-exec
-	Fork(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
+	commonSys
+
 	Waitid(kind, id int, info *unix.Siginfo, options int) error
 	Inspect(pid int, info *unix.Siginfo, usage *unix.Rusage) error // waitid of a zombie, which stays one
-	Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error)
-	Kill(pid int, sig syscall.Signal) error // 0 and negative as kill(2)
 	PidfdOpen(pid int) (int, error)
 	PidfdSignal(pidfd int, sig syscall.Signal, flags int) error
 	PidfdInfo(pidfd int, info *unix.PidfdInfo) error
 	PidfdReaped(pidfd int, within time.Duration) error // waits until it is reaped
 
-	OpenAt(dir int, path string, flags int) (int, error) // close-on-exec
-	Create(path string) (int, error)                     // a new file (0600), for writing; close-on-exec
-	Mkfifo(path string) error                            // 0600
+	Create(path string) (int, error) // a new file (0600), for writing; close-on-exec
+	Mkfifo(path string) error        // 0600
 	Rename(from, to string) error
 	MkdirAt(dir int, path string) error
 	RmdirAt(dir int, path string) error
-	Unlink(path string) error
-	StatAt(dir int, path string, st *unix.Stat_t) error
-	AccessAt(dir int, path string) error // checks permission to execute or enter
 	ReadDir(fd int, buf []byte) (int, error)
-	Read(fd int, p []byte) (int, error)
-	Pread(fd int, p []byte) (int, error) // from the beginning
-	Write(fd int, p []byte) (int, error)
+	Pread(fd int, p []byte) (int, error)  // from the beginning
 	Pwrite(fd int, p []byte) (int, error) // at the beginning
 	Truncate(fd int, size int64) error
-	Close(fd int) error
-	SetNonblock(fd int) error // for a new descriptor without other flags
-	SetPipeSize(fd, size int) error
-	BytesReadable(fd int) (int, error) // FIONREAD
-	HungUp(fd int) (bool, error)       // the other end of the pipe is closed
 
-	OpenTerminal() (master, slave int, err error) // close-on-exec
-	SetSize(master int, rows, cols uint16) error
-	Modes(master int) (*unix.Termios, error)
-	SetModes(master int, modes *unix.Termios) error
-	Foreground(master int) (pgid int, err error)
 	TerminalNumber(master int) (int, error)
 	SignalForeground(master int, sig syscall.Signal) error // to the foreground group
 	FlushInput(master int) error                           // input that the terminal has not taken
@@ -77,9 +57,6 @@ type Sys interface {
 	Boottime() (time.Duration, error) // CLOCK_BOOTTIME
 }
 
-// kernel implements Sys by system calls.
-type kernel struct{}
-
 // again repeats a call that a signal interrupted.
 func again(call func() error) error {
 	for {
@@ -89,23 +66,10 @@ func again(call func() error) error {
 	}
 }
 
-// againN repeats a call that returns a number.
-func againN(call func() (int, error)) (int, error) {
-	for {
-		if n, err := call(); err != unix.EINTR {
-			return n, err
-		}
-	}
-}
-
 func (kernel) Pipe() (r, w int, err error) {
 	var p [2]int
 	err = unix.Pipe2(p[:], unix.O_CLOEXEC)
 	return p[0], p[1], err
-}
-
-func (kernel) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
-	return syscall.ForkExec(path, argv, attr)
 }
 
 // Calls that never wait are raw. Any other call wakes the runtime's sysmon thread if it is the
@@ -138,12 +102,6 @@ func failed(n syscall.Errno) error {
 	return n
 }
 
-func (kernel) Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error) {
-	return againN(func() (int, error) { return unix.Wait4(pid, status, options, usage) })
-}
-
-func (kernel) Kill(pid int, sig syscall.Signal) error { return unix.Kill(pid, sig) }
-
 func (kernel) PidfdOpen(pid int) (int, error) { return unix.PidfdOpen(pid, 0) }
 
 func (kernel) PidfdSignal(pidfd int, sig syscall.Signal, flags int) error {
@@ -158,10 +116,6 @@ func (kernel) PidfdReaped(pidfd int, within time.Duration) error {
 	p := []unix.PollFd{{Fd: int32(pidfd)}}
 	_, err := againN(func() (int, error) { return unix.Poll(p, int(within.Milliseconds())) })
 	return err
-}
-
-func (kernel) OpenAt(dir int, path string, flags int) (int, error) {
-	return againN(func() (int, error) { return unix.Openat(dir, path, flags|unix.O_CLOEXEC, 0) })
 }
 
 func (kernel) Create(path string) (int, error) {
@@ -188,31 +142,11 @@ func (kernel) RmdirAt(dir int, path string) error {
 	return unix.Unlinkat(dir, path, unix.AT_REMOVEDIR)
 }
 
-func (kernel) Unlink(path string) error { return unix.Unlink(path) }
-
-func (kernel) StatAt(dir int, path string, st *unix.Stat_t) error {
-	return unix.Fstatat(dir, path, st, 0)
-}
-
-func (kernel) AccessAt(dir int, path string) error {
-	return unix.Faccessat(dir, path, unix.X_OK, unix.AT_EACCESS)
-}
-
 func (kernel) ReadDir(fd int, buf []byte) (int, error) { return unix.ReadDirent(fd, buf) }
-
-func (kernel) Read(fd int, p []byte) (int, error) {
-	return againN(func() (int, error) { return unix.Read(fd, p) })
-}
 
 func (kernel) Pread(fd int, p []byte) (int, error) {
 	return againN(func() (int, error) { return unix.Pread(fd, p, 0) })
 }
-
-func (kernel) Write(fd int, p []byte) (int, error) {
-	return againN(func() (int, error) { return unix.Write(fd, p) })
-}
-
-func (kernel) Close(fd int) error { return unix.Close(fd) }
 
 func (kernel) SetNonblock(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_NONBLOCK)
@@ -223,8 +157,6 @@ func (kernel) SetPipeSize(fd, size int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size)
 	return err
 }
-
-func (kernel) BytesReadable(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) }
 
 func (kernel) HungUp(fd int) (bool, error) {
 	p := []unix.PollFd{{Fd: int32(fd)}}
@@ -254,10 +186,11 @@ func (kernel) ReadProcessMemory(pid int, at uintptr, p []byte) (int, error) {
 // disabled is the value of a terminal key that is not set (_POSIX_VDISABLE).
 const disabled = 0
 
-// Requests that get and set the modes of a terminal.
+// Requests that get and set the modes of a terminal, and FIONREAD.
 const (
 	getModes = unix.TCGETS
 	setModes = unix.TCSETS
+	fionread = unix.TIOCINQ
 )
 
 func (kernel) InotifyInit() (int, error) {
@@ -353,3 +286,6 @@ func (kernel) FlushInput(master int) error {
 func (kernel) SetModesFlush(master int, modes *unix.Termios) error {
 	return unix.IoctlSetTermios(master, unix.TCSETSF, modes)
 }
+
+// maxRSS returns KiB, as Linux counts. The field has the machine's word size.
+func maxRSS(u *unix.Rusage) int64 { return int64(u.Maxrss) }

@@ -195,15 +195,3 @@ func (t *cgroupTree) end() {
 	t.unwatch()
 	t.cg.release()
 }
-
-// rest pauses for d. It returns false when the engine ends.
-func (h *platform) rest(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-h.engine.done:
-		return false
-	}
-}
