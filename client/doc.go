@@ -14,7 +14,6 @@
 //	lease.go            scopes that end with their client
 //	output.go           raw output, both streams, text views
 //	run.go              runs, finds, lists, stops, removes and controls jobs
-//	screen.go           the screen of a job's terminal
 //	sessions_scopes.go  sessions, scopes, health and shutdown
 //	transport.go        kept connections to the daemon
 package client

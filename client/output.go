@@ -180,3 +180,9 @@ func (c *Client) Text(ctx context.Context, id messages.JobID, what TextView) (wi
 	}
 	return ask[wire.Page](ctx, c, http.MethodGet, of(id, "text"), query, nil)
 }
+
+// Screen reads what the terminal of a job shows. A job without one is refused with the code
+// unsupported.
+func (c *Client) Screen(ctx context.Context, id messages.JobID) (wire.Screen, error) {
+	return ask[wire.Screen](ctx, c, http.MethodGet, of(id, "screen"), nil, nil)
+}

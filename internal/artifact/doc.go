@@ -8,7 +8,6 @@
 //	clusters.go        the characters of one line
 //	cursor.go          reading forward from an offset
 //	dir.go             the locked directory of a session
-//	errors.go          errors that a caller may test for
 //	file.go            a file that is being filled
 //	grep.go            search: matches with context, within bounds
 //	head_tail.go       first and last lines of a text
@@ -29,7 +28,6 @@
 //	tail.go            the last bytes of a text
 //	tail_buffer.go     the last bytes, with the whole text in a file
 //	text_cleaner.go    text for models: no escape sequences
-//	texts.go           texts of troupe itself
 //	truncate.go        cuts at lines and bytes
 //	truncate_line.go   a line without its middle
 package artifact

@@ -8,7 +8,6 @@
 //	follow.go     follows a stream as it grows, and copies a part of it
 //	host.go       declares Host, the node as a dialect sees it
 //	log.go        reads a stream as an io.ReaderAt
-//	schema.go     makes the JSON Schemas of parameters
 //	tool.go       declares Tool, Call and Result, and decodes arguments
 //	wait_end.go   waits for the end of a job, with retries
 package dialect

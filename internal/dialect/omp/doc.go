@@ -16,7 +16,6 @@
 //	details.go        holds the details of a result
 //	end_waiter.go     waits for the ends of all background jobs at once
 //	frame.go          renders a frame of the console
-//	intercept.go      blocks commands for which there is a better tool
 //	jobs.go           holds the table of background jobs
 //	label.go          labels and numbers background jobs
 //	live_shell.go     reserves, releases and closes live shells

@@ -39,7 +39,6 @@
 //	routes.go           the table of the API
 //	run.go              runs a command
 //	scope_lease.go      scopes that end with their client's connection
-//	screen.go           the contents of a terminal
 //	server.go           options, limits, start and end of the server
 //	sessions_scopes.go  sessions and scopes
 //	terminal_view.go    which terminal answers the queries in an output
