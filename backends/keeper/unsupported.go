@@ -12,8 +12,11 @@ import (
 	"troupe/spill"
 )
 
-// Client is a placeholder: keepers exist on Linux only.
-type Client struct{}
+// Client is a placeholder: keepers exist on Linux only, and Open never returns one.
+type Client struct {
+	backends.Engine
+	backends.RemoteEngine
+}
 
 func unsupported() *messages.Error {
 	return refused(messages.Unsupported, "keeper", "there are no keepers on this system: they need Linux", "run jobs in this process")
@@ -28,33 +31,8 @@ func Serve(context.Context, Options) error { return unsupported() }
 // Main returns an error.
 func Main(string, int, string, bool, bool) error { return unsupported() }
 
-// Start implements backends.Engine.
-func (*Client) Start(_ backends.Spec, facts backends.FactHandler) backends.Process {
-	return cannot(facts, unsupported())
-}
-
-// Adopt implements backends.Engine.
-func (*Client) Adopt(messages.UID, backends.FactHandler) (backends.Process, error) {
-	return nil, refused(messages.NotFound, "job", "there is no keeper", "")
-}
-
-// Inventory implements backends.Engine.
-func (*Client) Inventory(context.Context) ([]backends.InventoryJob, error) { return nil, unsupported() }
-
-// CanKeep implements backends.Engine.
-func (*Client) CanKeep() bool { return true }
-
-// Close implements backends.Engine.
-func (*Client) Close(bool) []messages.Survivor { return nil }
-
 // Keeper returns zero values.
 func (*Client) Keeper() (id string, pid int) { return "", 0 }
-
-// Unresponsive returns nil.
-func (*Client) Unresponsive() <-chan struct{} { return nil }
-
-// Health returns nil.
-func (*Client) Health() *messages.Error { return nil }
 
 // Features returns the zero value.
 func (*Client) Features() engine.Features { return engine.Features{} }
@@ -82,14 +60,14 @@ func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.Err
 // Build returns "".
 func (*Client) Build() string { return "" }
 
-// Fleet is a placeholder: keepers exist on Linux only.
-type Fleet struct{ *Client }
+// Fleet is a placeholder, as Client is.
+type Fleet struct {
+	*Client
+	backends.Detacher
+}
 
 // OpenFleet returns an error.
 func OpenFleet(context.Context, FleetOptions) (*Fleet, error) { return nil, unsupported() }
-
-// CheckDetach implements backends.Detacher.
-func (*Fleet) CheckDetach(string) *messages.Error { return unsupported() }
 
 // Inspect returns an error.
 func Inspect(string) (Inspection, error) { return Inspection{}, unsupported() }
