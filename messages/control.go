@@ -115,7 +115,7 @@ type CommandStopped struct {
 // InputWritten reports that the kernel has taken all input up to the byte Through,
 // counted from the job's start.
 type InputWritten struct {
-	quiet
+	ofProcess
 	Through int64
 	Nth     uint64 // number of the control, as in ControlDone; 0 for a client
 }

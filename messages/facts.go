@@ -132,20 +132,10 @@ const ChannelReplaced = "replaced"
 // of sessions and scopes.
 type Fact interface{ fact() }
 
-func (CommandQueued) fact()   {}
-func (CommandStarted) fact()  {}
-func (CommandPromoted) fact() {}
-func (CommandStopping) fact() {}
-func (CommandDraining) fact() {}
-func (CommandFinished) fact() {}
-func (CommandRetired) fact()  {}
-func (CommandChanged) fact()  {}
-func (CommandNotified) fact() {}
-func (SessionOpened) fact()   {}
-func (SessionReplaced) fact() {}
-func (SessionClosed) fact()   {}
-func (ScopeOpened) fact()     {}
-func (ScopeClosed) fact()     {}
+// recorded is embedded in every Fact.
+type recorded struct{ quiet }
+
+func (recorded) fact() {}
 
 // FactRecorded reports that the journal holds a fact under its number.
 type FactRecorded struct {

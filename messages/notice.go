@@ -49,7 +49,7 @@ const (
 // CommandNotified reports that one notice of a job's end was delivered or given up. It may
 // come after CommandRetired.
 type CommandNotified struct {
-	quiet
+	ofJob
 	Job Job
 }
 

@@ -41,7 +41,7 @@ func (s Stream) String() string {
 
 // ProcessStarted reports that the process exists.
 type ProcessStarted struct {
-	quiet
+	ofProcess
 	PID       int
 	StartTime uint64 // clock ticks since boot (/proc/PID/stat field 22); identifies the process together with PID
 	At        time.Time
@@ -61,7 +61,7 @@ const (
 // ProcessFailed reports that the program could not be executed. No process exists and
 // nothing follows.
 type ProcessFailed struct {
-	quiet
+	ofProcess
 	Seq   uint64
 	Err   Error // spawn_failed or resource_exhausted, with the name of the errno as reason
 	Shell int   // 127 not found, 126 not executable, as in a shell
@@ -71,7 +71,7 @@ type ProcessFailed struct {
 // MainExited reports that the main process has exited while its output is drained or its
 // tree is stopped. The engine leaves it out if ProcessExited follows at once.
 type MainExited struct {
-	quiet
+	ofProcess
 	Status ExitStatus
 	At     time.Time
 }
@@ -80,7 +80,7 @@ type MainExited struct {
 // process wrote. For a stopped job it comes when the whole tree has ended, or with
 // Survivors.
 type ProcessExited struct {
-	quiet
+	ofProcess
 	Seq        uint64 // the engine's number, to be settled
 	Last       uint64 // number of TreeEnded, if the engine reports this, OutputClosed and TreeEnded together; 0: a part of the job remains
 	Status     ExitStatus
@@ -132,7 +132,7 @@ const (
 // ended is unknown, and only Survivors are left of its tree. Nothing follows.
 // ProcessStarted may be missing.
 type ProcessLost struct {
-	quiet
+	ofProcess
 	Seq       uint64
 	Err       Error // internal, reason "keeper" or "reboot"
 	At        time.Time
@@ -142,7 +142,7 @@ type ProcessLost struct {
 // OutputClosed reports that no process holds the output any more. Its log is sealed;
 // Sizes and Outputs are final.
 type OutputClosed struct {
-	quiet
+	ofProcess
 	Seq     uint64
 	Sizes   Sizes
 	Outputs []OutputState `json:",omitempty"` // as in ProcessExited
@@ -151,21 +151,21 @@ type OutputClosed struct {
 // TreeEnded reports that every process of the job has ended except Survivors. Only
 // OutputClosed may follow.
 type TreeEnded struct {
-	quiet
+	ofProcess
 	Seq       uint64
 	Survivors []Survivor
 }
 
 // OutputGrew reports the size of a stream's log, once for each credit.
 type OutputGrew struct {
-	quiet
+	ofProcess
 	Stream Stream
 	Size   int64
 }
 
 // InputWaiting reports whether the job waits for input.
 type InputWaiting struct {
-	quiet
+	ofProcess
 	Waiting bool
 	Secret  bool // on a terminal that does not echo, as for a password
 }
@@ -173,7 +173,7 @@ type InputWaiting struct {
 // LogBlocked reports that the output cannot be stored, or can be stored again. No byte is
 // lost: the job blocks when its pipe is full.
 type LogBlocked struct {
-	quiet
+	ofProcess
 	Stream  Stream
 	Blocked bool
 	Message string
@@ -181,7 +181,7 @@ type LogBlocked struct {
 
 // LogFlagged reports that a log was deleted or changed from outside.
 type LogFlagged struct {
-	quiet
+	ofProcess
 	Stream Stream
 	Flag   Flag
 }
@@ -190,13 +190,13 @@ type LogFlagged struct {
 // with ControlDone, ControlRefused or, for input, InputWritten. Nth is the number of the
 // control. 0 answers the oldest control that has no number.
 type ControlDone struct {
-	quiet
+	ofProcess
 	Nth uint64
 }
 
 // ControlRefused reports that a control had no effect, and why.
 type ControlRefused struct {
-	quiet
+	ofProcess
 	Err Error
 	Nth uint64
 }
@@ -236,20 +236,8 @@ func (f InputWritten) Answering(nth uint64) ControlAnswer {
 // ProcessFact is what an engine may report about a process.
 type ProcessFact interface{ processFact() }
 
-func (ProcessStarted) processFact()  {}
-func (ProcessFailed) processFact()   {}
-func (MainExited) processFact()      {}
-func (ProcessExited) processFact()   {}
-func (ProcessLost) processFact()     {}
-func (OutputClosed) processFact()    {}
-func (TreeEnded) processFact()       {}
-func (OutputGrew) processFact()      {}
-func (InputWaiting) processFact()    {}
-func (LogBlocked) processFact()      {}
-func (LogFlagged) processFact()      {}
-func (ControlDone) processFact()     {}
-func (ControlRefused) processFact()  {}
-func (InputWritten) processFact()    {}
-func (ShellClosed) processFact()     {}
+// ofProcess is embedded in the facts that only engines report.
+type ofProcess struct{ quiet }
+
+func (ofProcess) processFact()       {}
 func (SessionReplaced) processFact() {}
-func (SnapshotTried) processFact()   {}

@@ -154,46 +154,46 @@ type Quota struct {
 
 // CommandQueued reports that the job exists and is queued.
 type CommandQueued struct {
-	quiet
+	ofJob
 	Job Job
 }
 
 // CommandStarted reports that the job's process exists.
 type CommandStarted struct {
-	quiet
+	ofJob
 	Job Job
 }
 
 // CommandPromoted reports that the job runs in the background: from the start, at a
 // client's request, or because its foreground budget is spent.
 type CommandPromoted struct {
-	quiet
+	ofJob
 	Job Job
 }
 
 // CommandStopping reports that a job is being stopped, and why.
 type CommandStopping struct {
-	quiet
+	ofJob
 	Job Job
 }
 
 // CommandDraining reports that the main process has exited and its output is being
 // drained.
 type CommandDraining struct {
-	quiet
+	ofJob
 	Job Job
 }
 
 // CommandFinished reports the outcome of the job.
 type CommandFinished struct {
-	quiet
+	ofJob
 	Job Job
 }
 
 // CommandRetired reports that the output of a finished job is closed and all its processes
 // have ended. It is the last fact of the job.
 type CommandRetired struct {
-	quiet
+	ofJob
 	Job Job
 }
 
@@ -210,20 +210,15 @@ type CommandFact interface {
 	commandFact()
 }
 
-func (CommandQueued) commandFact()   {}
-func (CommandStarted) commandFact()  {}
-func (CommandPromoted) commandFact() {}
-func (CommandStopping) commandFact() {}
-func (CommandDraining) commandFact() {}
-func (CommandFinished) commandFact() {}
-func (CommandRetired) commandFact()  {}
-func (CommandChanged) commandFact()  {}
-func (CommandNotified) commandFact() {}
+// ofJob is embedded in the facts about a job.
+type ofJob struct{ recorded }
+
+func (ofJob) commandFact() {}
 
 // CommandChanged reports a change of a live job's record other than its state: its
 // deadline, waiting for input, a flag.
 type CommandChanged struct {
-	quiet
+	ofJob
 	Job Job
 }
 

@@ -74,13 +74,13 @@ type HandOver struct {
 
 // ScopeOpened reports that the scope exists.
 type ScopeOpened struct {
-	quiet
+	recorded
 	Path ScopePath
 }
 
 // ScopeClosed reports that the scope has ended. Survivors could not be stopped.
 type ScopeClosed struct {
-	quiet
+	recorded
 	Path      ScopePath
 	Reason    string
 	Jobs      []JobID // stopped with the scope

@@ -43,14 +43,14 @@ type ListSessions struct {
 
 // SessionOpened reports that the session takes commands.
 type SessionOpened struct {
-	quiet
+	recorded
 	Info SessionInfo
 }
 
 // SessionReplaced reports that the shell of a session died and was replaced by one in Dir.
 // Lost names what it lost.
 type SessionReplaced struct {
-	quiet
+	recorded
 	Scope   ScopePath
 	Session SessionID
 	Dir     string
@@ -61,13 +61,13 @@ type SessionReplaced struct {
 // loaded its user's snapshot. Err is zero, or says why it starts without one. For a user
 // without a start file nothing is reported.
 type SnapshotTried struct {
-	quiet
+	ofProcess
 	Err Error // unsupported, with the reason snapshot
 }
 
 // SessionClosed reports that the session has ended. Survivors could not be stopped.
 type SessionClosed struct {
-	quiet
+	recorded
 	Scope     ScopePath
 	Session   SessionID
 	Reason    string
@@ -149,7 +149,7 @@ func (i SessionInfo) Idle() bool { return i.Running == 0 && i.Queued == 0 }
 // ShellClosed reports that a session's executor is closed and that all it held has ended
 // except Survivors. Nothing follows.
 type ShellClosed struct {
-	quiet
+	ofProcess
 	Survivors []Survivor
 }
 
