@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"troupe/backends"
@@ -177,72 +178,51 @@ func (c control) plain() backends.Control {
 	return nil
 }
 
+// factForm is the kind of a fact, and how its body is read.
+type factForm struct {
+	kind   kind
+	of     reflect.Type
+	decode func(body []byte) (messages.ProcessFact, error)
+}
+
+func formOf[F messages.ProcessFact](k kind) factForm {
+	return factForm{k, reflect.TypeFor[F](), func(body []byte) (messages.ProcessFact, error) { return decode[F](body) }}
+}
+
+// factForms are the facts that an engine reports.
+var factForms = []factForm{
+	formOf[messages.ProcessStarted](factStarted),
+	formOf[messages.ProcessFailed](factFailed),
+	formOf[messages.MainExited](factMain),
+	formOf[messages.ProcessExited](factExited),
+	formOf[messages.ProcessLost](factLost),
+	formOf[messages.OutputClosed](factClosed),
+	formOf[messages.TreeEnded](factEnded),
+	formOf[messages.OutputGrew](factGrew),
+	formOf[messages.InputWaiting](factAwaited),
+	formOf[messages.LogBlocked](factBlocked),
+	formOf[messages.LogFlagged](factFlagged),
+	formOf[messages.ControlDone](factDone),
+	formOf[messages.ControlRefused](factRefused),
+	formOf[messages.InputWritten](factWritten),
+}
+
 // factKind returns the kind of a fact; 0: no engine reports it.
 func factKind(f messages.ProcessFact) kind {
-	switch f.(type) {
-	case messages.ProcessStarted:
-		return factStarted
-	case messages.ProcessFailed:
-		return factFailed
-	case messages.MainExited:
-		return factMain
-	case messages.ProcessExited:
-		return factExited
-	case messages.ProcessLost:
-		return factLost
-	case messages.OutputClosed:
-		return factClosed
-	case messages.TreeEnded:
-		return factEnded
-	case messages.OutputGrew:
-		return factGrew
-	case messages.InputWaiting:
-		return factAwaited
-	case messages.LogBlocked:
-		return factBlocked
-	case messages.LogFlagged:
-		return factFlagged
-	case messages.ControlDone:
-		return factDone
-	case messages.ControlRefused:
-		return factRefused
-	case messages.InputWritten:
-		return factWritten
+	for _, form := range factForms {
+		if form.of == reflect.TypeOf(f) {
+			return form.kind
+		}
 	}
 	return 0
 }
 
 // parseFact decodes a fact.
 func parseFact(k kind, body []byte) (messages.ProcessFact, error) {
-	switch k {
-	case factStarted:
-		return decode[messages.ProcessStarted](body)
-	case factFailed:
-		return decode[messages.ProcessFailed](body)
-	case factMain:
-		return decode[messages.MainExited](body)
-	case factExited:
-		return decode[messages.ProcessExited](body)
-	case factLost:
-		return decode[messages.ProcessLost](body)
-	case factClosed:
-		return decode[messages.OutputClosed](body)
-	case factEnded:
-		return decode[messages.TreeEnded](body)
-	case factGrew:
-		return decode[messages.OutputGrew](body)
-	case factAwaited:
-		return decode[messages.InputWaiting](body)
-	case factBlocked:
-		return decode[messages.LogBlocked](body)
-	case factFlagged:
-		return decode[messages.LogFlagged](body)
-	case factDone:
-		return decode[messages.ControlDone](body)
-	case factRefused:
-		return decode[messages.ControlRefused](body)
-	case factWritten:
-		return decode[messages.InputWritten](body)
+	for _, form := range factForms {
+		if form.kind == k {
+			return form.decode(body)
+		}
 	}
 	return nil, unknownKind(k)
 }
