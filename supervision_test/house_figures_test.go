@@ -58,7 +58,7 @@ func part(f *houseFile) string {
 	case f.in("tools"):
 		return "tools"
 	case f.in("internal/test", "internal/test/fake", "internal/test/conformance", "internal/test/enginetest", "internal/test/dialect",
-		"internal/gateway/mcp/fixtures", "internal/test/mcptest", "internal/test/need"):
+		"internal/test/mcptest", "internal/test/need"):
 		return "kits"
 	}
 	return "product"

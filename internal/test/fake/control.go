@@ -188,7 +188,7 @@ func (p *Process) onTerminal(do func()) messages.ProcessFact {
 func (p *Process) signal(a *answer, s backends.Signal) {
 	number := numberOf(s.Name)
 	if number == 0 {
-		a.is(refused(messages.InvalidParams, fmt.Sprintf("%q is no signal; use a name as INT or TERM", s.Name)))
+		a.is(refused(messages.InvalidParams, fmt.Sprintf("invalid signal %q: use a name such as INT or TERM", s.Name)))
 		return
 	}
 	p.signals = append(p.signals, Signal{Name: s.Name, At: time.Now(), Tree: s.Tree, Asked: true})
