@@ -50,7 +50,7 @@ func pretends(t *testing.T, routes map[string]any, first ...func(http.ResponseWr
 	return p
 }
 
-// Processes that could not be ended are named and have their status, whatever
+// Processes that could not be stopped are named and have their status, whatever
 // became of other jobs of the same stop.
 func TestSurvivorsAreTold(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestSurvivorsAreTold(t *testing.T) {
 		"DELETE /v1/sessions/{session}": wire.Closed{V: 1, Jobs: []messages.JobID{}, Survivors: left},
 		"POST /v1/shutdown":             wire.ShutdownResult{V: 1, Survivors: left},
 	})
-	const named = "process 77 could not be ended: it is in state D fuse_wait"
+	const named = "process 77 could not be stopped: it is in state D fuse_wait"
 	for _, args := range [][]string{
 		{"stop", "j1"},
 		{"stop", "j3", "j1", "j2"},

@@ -56,7 +56,7 @@ func TestAFullStdoutIsTold(t *testing.T) {
 			p := program(t, flags...)
 			p.Stdout = full
 			p.start().ends(cli.StatusOwn)
-			if got, want := p.err.String(), "troupe: stdout cannot be written: there is no space left (free some, or send it elsewhere)\n"; got != want {
+			if got, want := p.err.String(), "troupe: cannot write stdout: no space left on its disk (free some, or redirect it elsewhere)\n"; got != want {
 				t.Errorf("it says %q, want %q", got, want)
 			}
 			pid, err := os.ReadFile(p.file("pid"))
@@ -92,7 +92,7 @@ func TestTheIDOfACommandThatGoesOnIsNotLost(t *testing.T) {
 			job := d.record(name)
 			require.Equal(t, "running", job["state"])
 			require.Contains(t, p.err.String(), fmt.Sprintf("troupe: job %s ", job["id"]), flags)
-			require.Equal(t, to == full, strings.Contains(p.err.String(), "stdout cannot be written: there is no space left"), p.err)
+			require.Equal(t, to == full, strings.Contains(p.err.String(), "cannot write stdout: no space left"), p.err)
 		}
 	}
 }

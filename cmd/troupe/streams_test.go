@@ -48,7 +48,7 @@ func TestLogsOfBothStreams(t *testing.T) {
 	p.ends(0)
 	require.Equal(t, "err1\n", p.err.String())
 	p = d.beside("logs", "--json", id).start() // one page would leave the other stream out in silence
-	require.Contains(t, p.rest(), `"reason":"stream","message":"--json prints a page of one stream, and job `+id+` has stdout and stderr"`)
+	require.Contains(t, p.rest(), `"reason":"stream","message":"--json prints a page of one stream, but job `+id+` has stdout and stderr"`)
 	p.ends(cli.StatusUsage)
 	p = d.beside("logs", "--json", "--stream", "stderr", "-n", "1", id).start()
 	require.Contains(t, p.rest(), `"text":"err8\n"`)

@@ -16,7 +16,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := messages.Invalid("arguments", fmt.Sprintf("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]))
+	err := messages.Invalid("arguments", fmt.Sprintf("%s takes no arguments, but got %q", cmd.CommandPath(), args[0]))
 	err.Hint = "see " + cmd.CommandPath() + " --help"
 	return err
 }
@@ -30,7 +30,7 @@ func OneJob(cmd *cobra.Command, args []string) error { return Exactly(cmd, args,
 // Exactly requires one argument for each name.
 func Exactly(cmd *cobra.Command, args []string, names ...string) error {
 	if len(args) > len(names) {
-		err := messages.Invalid("arguments", cmd.CommandPath()+" takes "+strings.Join(names, " ")+", and got "+out.Quoted(args[len(names)])+", too")
+		err := messages.Invalid("arguments", cmd.CommandPath()+" takes "+strings.Join(names, " ")+", but also got "+out.Quoted(args[len(names)]))
 		err.Hint = "see " + cmd.CommandPath() + " --help"
 		return err
 	}
@@ -47,7 +47,7 @@ func atLeast(cmd *cobra.Command, args []string, n int, names ...string) error {
 		return nil
 	}
 	err := messages.Invalid("arguments", cmd.CommandPath()+" needs "+strings.Join(names[len(args):], " and "))
-	lists := map[string]string{"JOB": "troupe ps -a lists the jobs; ", "SESSION": "troupe sessions lists them; "}
+	lists := map[string]string{"JOB": "troupe ps -a lists the jobs; ", "SESSION": "troupe sessions lists the sessions; "}
 	err.Hint = lists[names[len(args)]] + "see " + cmd.CommandPath() + " --help"
 	return err
 }

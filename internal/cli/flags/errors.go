@@ -35,11 +35,11 @@ func wantedOf(e *strconv.NumError) string {
 	case errors.Is(e.Err, strconv.ErrRange):
 		return "the number is too large"
 	case e.Func == "ParseBool":
-		return "write true or false, or the flag alone"
+		return "use true or false, or the flag alone"
 	case e.Func == "ParseUint":
-		return "write a whole number from 0"
+		return "use a whole number from 0"
 	}
-	return "write a whole number"
+	return "use a whole number"
 }
 
 // ErrorsAsJSON reports whether to print an error as JSON. If the flags were not parsed, it

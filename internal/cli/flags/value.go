@@ -47,15 +47,15 @@ func (d *Duration) Set(s string) error {
 	}
 	switch {
 	case err != nil:
-		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %q is no duration", d.label(), s))
-		e.Hint = "write seconds, or a number and its unit: 90, 500ms, 10m, 1h30m"
+		e := messages.Invalid(d.reason(), fmt.Sprintf("invalid %s %q", d.label(), s))
+		e.Hint = "use seconds, or a number with a unit: 90, 500ms, 10m, 1h30m"
 		return e
 	case v < 0:
 		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %s is negative", d.label(), s))
-		e.Hint = "write how long it may take, like 90s"
+		e.Hint = "use a positive duration, such as 90s"
 		return e
 	case v == 0 && !d.Zero:
-		e := messages.Invalid(d.reason(), fmt.Sprintf("%s 0 would be over before it begins", d.label()))
+		e := messages.Invalid(d.reason(), fmt.Sprintf("%s 0 would expire at once", d.label()))
 		e.Hint = d.none()
 		return e
 	case v > messages.MaxDuration:
@@ -70,9 +70,9 @@ func (d *Duration) Set(s string) error {
 // none explains how to request no such time.
 func (d *Duration) none() string {
 	if d.Bare {
-		return "write none for no " + d.Name
+		return "use none for no " + d.Name
 	}
-	return "leave it out for none"
+	return "leave the flag out instead"
 }
 
 // label returns the name as a user types it.
@@ -106,8 +106,8 @@ func (*LineNumber) Type() string { return "N" }
 // Set implements pflag.Value.
 func (l *LineNumber) Set(s string) error {
 	if strings.HasPrefix(s, "+") {
-		e := messages.Invalid(l.Name, fmt.Sprintf("--%s %s may be a number, or from that line on, as tail has it", l.Name, s))
-		e.Hint = "--offset N shows what is from line N on; a number is written without a sign"
+		e := messages.Invalid(l.Name, fmt.Sprintf("--%s %s is ambiguous: tail -n +N starts at line N", l.Name, s))
+		e.Hint = "use --offset N to start at line N, or a number without a sign"
 		return e
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -165,8 +165,8 @@ func (*Quota) Type() string { return "N[:POLICY]" }
 func (q *Quota) Set(s string) error {
 	size, policy, named := strings.Cut(s, ":")
 	n, err := BytesOf(size)
-	bad := messages.Invalid("max_output", fmt.Sprintf("--max-output %q is no size", s))
-	bad.Hint = "write a number of bytes, and what to do there: 100MB, 64MiB:keep_head, 1GB:pause"
+	bad := messages.Invalid("max_output", fmt.Sprintf("invalid --max-output %q", s))
+	bad.Hint = "use a size, and a policy if needed, such as 100MB, 64MiB:keep_head or 1GB:pause"
 	switch {
 	case err != nil || n > math.MaxInt64 || named && policy == "":
 		return bad

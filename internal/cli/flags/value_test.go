@@ -22,9 +22,9 @@ func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
 		require.True(t, d.Given)
 	}
 	for text, says := range map[string]string{
-		"": "is no duration", "1e3": "is no duration", "0x10": "is no duration", "1_000": "is no duration", "1,5": "is no duration", "1 ": "is no duration",
-		"1m30": "is no duration", "inf": "is no duration", "1.2.3": "is no duration", ".": "is no duration", "5 s": "is no duration", "\u0665": "is no duration",
-		"-5": "is negative", "-1s": "is negative", "0": "would be over before it begins", "315360001": "is more than ten years",
+		"": "invalid --timeout", "1e3": "invalid --timeout", "0x10": "invalid --timeout", "1_000": "invalid --timeout", "1,5": "invalid --timeout", "1 ": "invalid --timeout",
+		"1m30": "invalid --timeout", "inf": "invalid --timeout", "1.2.3": "invalid --timeout", ".": "invalid --timeout", "5 s": "invalid --timeout", "\u0665": "invalid --timeout",
+		"-5": "is negative", "-1s": "is negative", "0": "would expire at once", "315360001": "is more than ten years",
 		"99999999999999999999": "is more than ten years",
 	} {
 		d := Duration{Name: "timeout"}
@@ -55,7 +55,7 @@ func TestNumbersAreDecimal(t *testing.T) {
 func TestSizesHaveNoCommas(t *testing.T) {
 	var q Quota
 	for _, text := range []string{"1,5GB", "1,000", "5,MB", ",5"} {
-		require.ErrorContains(t, q.Set(text), "is no size", text)
+		require.ErrorContains(t, q.Set(text), "invalid --max-output", text)
 	}
 	require.NoError(t, q.Set("1.5GB:pause"))
 	require.Equal(t, messages.Quota{Bytes: 1_500_000_000, Policy: "pause"}, q.Quota)

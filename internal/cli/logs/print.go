@@ -32,7 +32,7 @@ func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 		lines int64
 	}{{"lines", f.Lines}, {"offset", f.Offset}, {"limit", f.Limit}, {"head", f.First}} {
 		if given(of.name) && of.lines < 1 && !(f.news && of.name == "lines") {
-			return messages.Invalid(of.name, fmt.Sprintf("--%s %d shows nothing; give a number of lines, from 1", of.name, of.lines))
+			return messages.Invalid(of.name, fmt.Sprintf("--%s %d shows nothing; use a number from 1", of.name, of.lines))
 		}
 	}
 	views := 0
@@ -43,15 +43,15 @@ func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 	}
 	switch {
 	case given("stream") && f.Stream != "merged" && f.Stream != "stdout" && f.Stream != "stderr":
-		return messages.Invalid("stream", "--stream "+out.Quoted(f.Stream)+" is none; use merged, stdout or stderr")
+		return messages.Invalid("stream", "invalid --stream "+out.Quoted(f.Stream)+": use merged, stdout or stderr")
 	case views > 1:
-		return messages.Invalid("view", "-n, --head, --since, and --offset with --limit are different views; give one of them")
+		return messages.Invalid("view", "-n, --head, --since, and --offset with --limit contradict each other; give one of them")
 	case f.Follow && (given("head") || given("limit")):
-		return messages.Invalid("follow", "-f goes on to the end, which --head and --limit leave out; give one of them")
+		return messages.Invalid("follow", "-f and --head or --limit contradict each other: -f follows the output to its end; give one of them")
 	case f.Follow && asJSON:
-		return messages.Invalid("follow", "--json prints one object, which has no end with -f; give one of them")
+		return messages.Invalid("follow", "--json and -f contradict each other: --json prints one page of the output; give one of them")
 	case given("since") && asJSON:
-		return messages.Invalid("since", "--json prints a page of lines, and --since names none; give one of them")
+		return messages.Invalid("since", "--json and --since contradict each other: --json prints a page of numbered lines; give one of them")
 	case given("since"):
 		return f.moment(time.Now())
 	}
@@ -62,8 +62,8 @@ func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 // local, as other verbs print times.
 func (f *Flags) moment(now time.Time) error {
 	if flags.Seconds.MatchString(f.SinceText) && f.SinceText[0] != '-' { // docker reads a number as a Unix time
-		e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" may be seconds, or a moment")
-		e.Hint = fmt.Sprintf("write %ss for so many seconds ago; or when, like 2026-01-02T15:04:05Z", f.SinceText)
+		e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" is ambiguous: it could be seconds or a time")
+		e.Hint = fmt.Sprintf("use %ss for %s seconds ago, or a time such as 2026-01-02T15:04:05Z", f.SinceText, f.SinceText)
 		return e
 	}
 	if d, err := time.ParseDuration(f.SinceText); err == nil && d >= 0 && d <= messages.MaxDuration {
@@ -77,8 +77,8 @@ func (f *Flags) moment(now time.Time) error {
 			return nil
 		}
 	}
-	e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" is no time")
-	e.Hint = "write how long ago, like 90s or 10m, or when, like 2026-01-02T15:04:05Z or '2026-01-02 15:04:05'"
+	e := messages.Invalid("since", "invalid --since "+out.Quoted(f.SinceText))
+	e.Hint = "use a duration such as 90s or 10m, or a time such as 2026-01-02T15:04:05Z or '2026-01-02 15:04:05'"
 	return e
 }
 
@@ -93,8 +93,8 @@ func Print(a *connect.Command, f *Flags) error {
 		return err
 	}
 	if a.JSON && len(streams) > 1 {
-		e := messages.Invalid("stream", fmt.Sprintf("--json prints a page of one stream, and job %s has %s", job.ID, streamNames(streams)))
-		e.Hint = "name one: --stream stdout or --stream stderr"
+		e := messages.Invalid("stream", fmt.Sprintf("--json prints a page of one stream, but job %s has %s", job.ID, streamNames(streams)))
+		e.Hint = "choose one with --stream stdout or --stream stderr"
 		return e
 	}
 	if a.JSON {
@@ -157,7 +157,7 @@ func showBoth(stdout, stderr *Printer) error {
 	gaps, problem := stdout.OutputBoth(stdout.Ctx, stdout.job, what, func(stream messages.Stream, b []byte) error {
 		r := of[stream]
 		if r == nil {
-			return fmt.Errorf("the daemon sent a stream %d, which is none", stream)
+			return fmt.Errorf("the daemon sent an unknown stream %d", stream)
 		}
 		if werr := r.write(b, false); werr != nil {
 			return &out.OutputError{Err: werr}
@@ -185,7 +185,7 @@ func leftEarly(err error) error {
 		return err
 	}
 	left := connect.BrokenOff(err)
-	left.Message += ", in the middle of the output"
+	left.Message += "; the output is incomplete"
 	return left
 }
 

@@ -24,6 +24,6 @@ func TestAMomentHasAUnit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0", "10", "1.5", "1700000000"} {
 		f := Flags{SinceText: text}
-		require.ErrorContains(t, f.moment(time.Now()), "write "+text+"s for so many seconds ago")
+		require.ErrorContains(t, f.moment(time.Now()), "use "+text+"s for "+text+" seconds ago")
 	}
 }

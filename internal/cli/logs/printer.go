@@ -88,7 +88,7 @@ func (r *Printer) offsetBefore(end wire.Page) (int64, error) {
 	if len(page.Gaps) > 0 && page.Gaps[0].To <= end.From { // lines after a gap have no numbers: count newlines
 		return r.back(page.Gaps[0], end.From, r.flags.Lines-linesOf(end)+1)
 	}
-	r.PrintError(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
+	r.PrintError(fmt.Errorf("only the last %s are shown; read the rest with --offset and --limit", humanize.IBytes(uint64(end.To-end.From))))
 	return end.From, nil
 }
 

@@ -72,7 +72,7 @@ func Coded(err error) *messages.Error {
 
 // listing maps the kind of a missing object to the hint that names the verb listing them.
 var listing = map[string]string{
-	"job": "troupe ps -a lists the jobs", "session": "troupe sessions lists them", "scope": "troupe scopes lists them",
+	"job": "troupe ps -a lists the jobs", "session": "troupe sessions lists the sessions", "scope": "troupe scopes lists the scopes",
 }
 
 // inVerbs replaces the hint of a not-found error by one that names a verb of troupe. The
@@ -103,13 +103,13 @@ type OutputError struct{ Err error }
 func (e *OutputError) Error() string {
 	var at *fs.PathError
 	if !errors.As(e.Err, &at) {
-		return "the output cannot be written: " + e.Err.Error()
+		return "cannot write the output: " + e.Err.Error()
 	}
 	name := strings.TrimPrefix(at.Path, "/dev/")
 	if errors.Is(at, unix.ENOSPC) {
-		return name + " cannot be written: there is no space left (free some, or send it elsewhere)"
+		return "cannot write " + name + ": no space left on its disk (free some, or redirect it elsewhere)"
 	}
-	return name + " cannot be written: " + at.Err.Error()
+	return "cannot write " + name + ": " + at.Err.Error()
 }
 
 // Unwrap returns the error of the write.
@@ -117,14 +117,14 @@ func (e *OutputError) Unwrap() error { return e.Err }
 
 // Unreadable returns the error of an input that cannot be read, such as a file of a flag.
 func Unreadable(reason, what string, err error) *messages.Error {
-	e := messages.Invalid(reason, what+" cannot be read: "+err.Error())
-	e.Hint = "name a file that is there and may be read"
+	e := messages.Invalid(reason, "cannot read "+what+": "+err.Error())
+	e.Hint = "give a file that exists and is readable"
 	return e
 }
 
 // SurvivorError describes a survivor as an error.
 func SurvivorError(s messages.Survivor) error {
-	return fmt.Errorf("process %d could not be ended: %s", s.PID, SurvivorText(s))
+	return fmt.Errorf("process %d could not be stopped: %s", s.PID, SurvivorText(s))
 }
 
 // SurvivorText explains why a process could not be killed.

@@ -13,9 +13,9 @@ func WhyLost(job messages.Job) string {
 	}
 	switch {
 	case outside:
-		return ": its file was changed or removed"
+		return ": the log file was changed or removed"
 	case whole:
-		return ": they have gone since, with the keeper that had them in memory, or with their file"
+		return ": they were lost after the end of the job, with the memory of the keeper or with the log file"
 	}
-	return ", because of its limit"
+	return ": the output reached its limit"
 }

@@ -15,9 +15,9 @@ func TestWhyAnOutputIsMissing(t *testing.T) {
 		return []messages.StreamOutput{{Elided: []messages.OutputGap{{From: from, To: from + 1}}}}
 	}
 	for want, jobs := range map[string][]messages.Job{
-		"because of its limit":       {{State: messages.Retired, Output: gap(5)}, {State: messages.Running, Output: []messages.StreamOutput{{}}}},
-		"gone since":                 {{State: messages.Retired, Output: []messages.StreamOutput{{}}}},
-		"file was changed or remove": {{State: messages.Retired, Output: gap(0)}, {State: messages.Running, Flags: []messages.Flag{messages.FlagLogUnlinked}}},
+		"the output reached its limit":  {{State: messages.Retired, Output: gap(5)}, {State: messages.Running, Output: []messages.StreamOutput{{}}}},
+		"lost after the end of the job": {{State: messages.Retired, Output: []messages.StreamOutput{{}}}},
+		"file was changed or remove":    {{State: messages.Retired, Output: gap(0)}, {State: messages.Running, Flags: []messages.Flag{messages.FlagLogUnlinked}}},
 	} {
 		for _, job := range jobs {
 			require.Contains(t, WhyLost(job), want)

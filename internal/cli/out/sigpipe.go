@@ -14,7 +14,7 @@ import (
 
 // ErrSIGPIPE ends a verb whose stdout reader is gone, with the status of SIGPIPE and no
 // message.
-var ErrSIGPIPE = fmt.Errorf("nobody reads stdout any more: %w", cli.ExitStatus(cli.SignalBase+int(unix.SIGPIPE)))
+var ErrSIGPIPE = fmt.Errorf("stdout has no reader any more: %w", cli.ExitStatus(cli.SignalBase+int(unix.SIGPIPE)))
 
 // WriteError returns ErrSIGPIPE for EPIPE, and an OutputError for other errors.
 func WriteError(err error) error {
