@@ -37,7 +37,7 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	d.send(syscall.SIGTERM)
 	d.ends(0)
 	logs.rest()
-	d.err.has(t, "was not closed in order")
+	d.err.has(t, "cannot close the journal")
 }
 
 // A second daemon on the same state directory, whose lock was removed, finds the journal

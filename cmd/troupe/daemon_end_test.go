@@ -30,7 +30,7 @@ func TestTheDaemonLeavesItsJobs(t *testing.T) {
 			<-d.ended
 			if sig != syscall.SIGKILL {
 				d.err.has(t, `"jobs":1,"`)
-				d.err.has(t, "the jobs live on in the keeper")
+				d.err.has(t, "the jobs keep running in the keeper")
 				d.ends(0)
 			}
 			open()

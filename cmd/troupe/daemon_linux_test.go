@@ -114,7 +114,7 @@ func TestAFailedDaemonTouchesNoJob(t *testing.T) {
 	p.beside("wait", "--match", ".", "lasts").start().ends(0)
 	require.NoError(t, unix.Shutdown(int(file.Fd()), unix.SHUT_RDWR))
 	p.ends(cli.StatusOwn)
-	p.err.has(t, "cannot be served any more")
+	p.err.has(t, "troupe: cannot serve ")
 	require.NoError(t, file.Close())
 	require.NoError(t, l.Close())
 

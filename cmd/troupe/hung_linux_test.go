@@ -71,7 +71,7 @@ func TestADaemonEndsBesideAStoppedKeeper(t *testing.T) {
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 	d.send(syscall.SIGTERM)
 	d.ends(0)
-	require.Contains(t, d.err.String(), "the jobs live on in the keeper")
+	require.Contains(t, d.err.String(), "the jobs keep running in the keeper")
 	require.NotContains(t, d.err.String(), "does not answer")
 }
 

@@ -88,13 +88,13 @@ func (d *daemon) lockState() error {
 	ok, err := lock.TryLockContext(ctx, connect.LockPatience/20)
 	switch {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the state directory cannot be locked: %w", err)
+		return fmt.Errorf("cannot lock the state directory: %w", err)
 	case !ok:
 		return connect.HeldBy(d.settings.State, path)
 	}
 	d.lock = lock
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil { // HeldBy reads it
-		d.log.Warn().Err(err).Msg("the lock does not tell who has it")
+		d.log.Warn().Err(err).Msg("cannot write the process id of the daemon to its lock file")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (d *daemon) openNode() error {
 		return err
 	}
 	if d.metricsListener != nil {
-		d.log.Info().Str("address", d.metricsListener.Addr().String()).Msg("telling numbers")
+		d.log.Info().Str("address", d.metricsListener.Addr().String()).Msg("serving metrics")
 		d.numbers.serve(d.metricsListener, d.token)
 	}
 	d.server = http.New(http.Options{
@@ -152,7 +152,7 @@ func (d *daemon) openNode() error {
 		d.log.Info().Str("address", l.Addr().String()).Msg("listening")
 		go func() {
 			if err := d.server.Serve(l); err != nil {
-				d.failed <- fmt.Errorf("%s cannot be served any more: %w", l.Addr(), err)
+				d.failed <- fmt.Errorf("cannot serve %s any more: %w", l.Addr(), err)
 			}
 		}()
 	}
@@ -189,17 +189,17 @@ func (d *daemon) run() error {
 		select {
 		case sig := <-d.signals.Incoming:
 			if !d.signals.First(sig) {
-				d.log.Warn().Str("signal", cli.SignalName(sig)).Msg("ending at once")
+				d.log.Warn().Str("signal", cli.SignalName(sig)).Msg("shutting down without grace")
 				d.makeUrgent()
 				continue
 			}
-			d.log.Info().Str("signal", cli.SignalName(sig)).Msg("ending")
+			d.log.Info().Str("signal", cli.SignalName(sig)).Msg("shutting down")
 			go func() { _ = d.end() }()
 		case <-d.ended:
 			return nil
 		case <-d.node.Failed():
 			if err := d.node.Err(); !errors.Is(err, troupe.ErrClosed) {
-				return fmt.Errorf("the node has failed: %w", err)
+				return fmt.Errorf("the node failed: %w", err)
 			}
 			<-d.ended
 			return nil
@@ -217,14 +217,14 @@ func (d *daemon) close(err error) error {
 	}
 	if d.journal != nil {
 		if jerr := d.journal.Close(); jerr != nil {
-			d.log.Error().Err(jerr).Msg("the journal was not closed in order")
+			d.log.Error().Err(jerr).Msg("cannot close the journal")
 		}
 	}
 	if d.server != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
 		defer cancel()
 		if cerr := d.server.Close(ctx); cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
-			d.log.Warn().Err(cerr).Msg("clients were cut off")
+			d.log.Warn().Err(cerr).Msg("cannot close all connections of clients cleanly")
 		}
 	}
 	if d.numbers != nil {
@@ -240,7 +240,7 @@ func (d *daemon) close(err error) error {
 		_ = d.lock.Close()
 	}
 	if err == nil {
-		d.log.Info().Msg("ended")
+		d.log.Info().Msg("shut down")
 	}
 	return err
 }
@@ -254,7 +254,7 @@ func (d *daemon) endNode(failed bool) {
 		ctx, cancel = context.WithTimeout(d.urgent, connect.ReplyPatience) // after a failure the node may never reply
 	}
 	defer cancel()
-	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon has ended"}
+	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon is shutting down"}
 	err := d.node.Shutdown(ctx, r)
 	if errors.Is(err, keepJobs) {
 		if failed {
@@ -264,6 +264,6 @@ func (d *daemon) endNode(failed bool) {
 		err = d.node.Shutdown(d.urgent, r)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		d.log.Error().Err(err).Msg("the node has not ended in order")
+		d.log.Error().Err(err).Msg("the node did not shut down cleanly")
 	}
 }

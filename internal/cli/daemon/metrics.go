@@ -43,14 +43,14 @@ func newNumbers() *metrics {
 	n.starts = counter("job_starts_total", "Jobs whose process was started.", "scope")
 	n.ends = counter("job_ends_total", "Jobs that have ended, by outcome.", "scope", "outcome")
 	n.bytes = counter("output_bytes_total", "Bytes that jobs have written, counted when they end.", "scope")
-	n.failures = counter("actor_failures_total", "Messages at which an actor failed and was restarted or replaced.", "kind")
+	n.failures = counter("actor_failures_total", "Actor crashes, after each of which the actor was restarted or replaced.", "kind")
 	n.waits = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: "troupe", Name: "queue_wait_seconds", Help: "Time from the request of a job to the start of its process.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 	})
-	n.facts = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_total", Help: "Facts that were recorded and told."})
-	n.dropped = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_dropped_total", Help: "Facts that were gone before these numbers heard of them."})
-	n.jobs = prometheus.NewDesc("troupe_jobs", "Jobs that are known, by state.", []string{"scope", "state"}, nil)
+	n.facts = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_total", Help: "Events recorded by the daemon and counted here."})
+	n.dropped = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_dropped_total", Help: "Events removed before they were counted here."})
+	n.jobs = prometheus.NewDesc("troupe_jobs", "Jobs that the daemon lists, by state.", []string{"scope", "state"}, nil)
 	n.registry.MustRegister(n.starts, n.ends, n.bytes, n.failures, n.waits, n.facts, n.dropped,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return n
@@ -62,7 +62,7 @@ func (n *metrics) failure(kind string) { n.failures.WithLabelValues(kind).Inc() 
 // watch adds the gauge that reports an unresponsive keeper.
 func (n *metrics) watch(client backends.RemoteEngine) {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
+		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs runs and does not answer, else 0.",
 	}, func() float64 {
 		if client.Health() != nil {
 			return 1

@@ -56,7 +56,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	gone.removedBy(fleet.Remove)
 	d.keeper = fleet
 	if build, own := fleet.Build(), d.main.Describe().Version; build != own {
-		d.log.Warn().Str("keeper", build).Str("version", own).Msg("the keeper is of another build, and goes on with its jobs: the daemon that starts when it has none replaces it")
+		d.log.Warn().Str("keeper", build).Str("version", own).Msg("the keeper is of another build and keeps its jobs; a daemon that starts while it has none replaces it")
 	}
 	d.numbers.watch(fleet)
 	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, connect.OutputLogs{Keeper: fleet, Journal: d.journal}
@@ -126,7 +126,7 @@ func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Fault = func(fault error) { d.log.Error().Err(fault).Msg("the keeper") }
+	o.Fault = func(fault error) { d.log.Error().Err(fault).Msg("fault of the keeper") }
 	o.Main = keeper.ClientOptions{
 		Dir: filepath.Join(d.settings.State, config.KeeperName), Build: o.Build, Program: o.Program, Storage: storageLimits(d.settings.Storage), Fault: o.Fault,
 	}
@@ -174,7 +174,7 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 	}
 	o.OwnProcess = true
 	o.Storage = storageLimits(s.Storage)
-	d.log.Warn().Msg("there are no keepers here: the jobs end with the daemon")
+	d.log.Warn().Msg("there are no keepers on this system: the jobs end with the daemon")
 	return troupe.Open(ctx, o)
 }
 
@@ -195,8 +195,8 @@ func (d *daemon) shutdown(_ context.Context, r messages.ShutdownNode) ([]message
 			return nil, lerr
 		case live > 0:
 			return nil, &messages.Error{
-				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", out.Plural(live, "job")),
-				Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
+				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which has no keeper", out.Plural(live, "job")),
+				Hint: "wait for them, or stop them with troupe shutdown --stop-jobs",
 			}
 		}
 		r.KeepJobs = false
@@ -223,17 +223,17 @@ func (d *daemon) end() error {
 	defer d.closing.Unlock()
 	ctx := d.urgent
 	d.service.stopping()
-	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon ends"}
+	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon is shutting down"}
 	live, _ := d.live(ctx)
 	err := d.node.Shutdown(ctx, r)
 	if errors.Is(err, keepJobs) {
 		if live > 0 {
-			d.log.Warn().Int("jobs", live).Msg("the jobs are ended with the daemon, which holds them itself")
+			d.log.Warn().Int("jobs", live).Msg("the jobs end with the daemon, which has no keeper")
 		}
 		r.KeepJobs = false
 		err = d.node.Shutdown(ctx, r)
 	} else if live > 0 {
-		d.log.Info().Int("jobs", live).Msg("the jobs live on in the keeper")
+		d.log.Info().Int("jobs", live).Msg("the jobs keep running in the keeper")
 	}
 	_, err = d.finish(err)
 	return err
@@ -247,9 +247,9 @@ func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 	case errors.As(err, &refused):
 		return nil, err
 	case errors.As(err, &left):
-		d.log.Error().Interface("survivors", left.Survivors).Msg("processes could not be ended")
+		d.log.Error().Interface("survivors", left.Survivors).Msg("processes could not be stopped")
 	case err != nil && !errors.Is(err, context.Canceled):
-		d.log.Error().Err(err).Msg("the node has not ended in order")
+		d.log.Error().Err(err).Msg("the node did not shut down cleanly")
 	}
 	d.service.stopping()
 	d.once.Do(func() { close(d.ended) })

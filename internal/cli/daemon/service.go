@@ -29,7 +29,7 @@ func (service) listeners() ([]net.Listener, error) {
 	var doors []net.Listener
 	for _, l := range all {
 		if l == nil {
-			return nil, messages.Invalid("listen_fds", "the service manager handed over something that is no listening socket; name sockets only (ListenStream=)")
+			return nil, messages.Invalid("listen_fds", "the service manager passed a descriptor that is not a listening socket; pass sockets only (ListenStream=)")
 		}
 		if err := http.CheckListener(l); err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func socketOf(doors []net.Listener, otherwise string) string {
 // until the returned function is called, that the node answers.
 func (service) ready(node *troupe.Node, log zerolog.Logger) func() {
 	if _, err := sd.SdNotify(false, sd.SdNotifyReady); err != nil {
-		log.Warn().Err(err).Msg("the service manager cannot be told")
+		log.Warn().Err(err).Msg("cannot notify the service manager")
 	}
 	every, err := sd.SdWatchdogEnabled(false)
 	if err != nil || every <= 0 {
@@ -86,7 +86,7 @@ func live(ctx context.Context, node *troupe.Node, every time.Duration, log zerol
 			_, err = sd.SdNotify(false, sd.SdNotifyWatchdog)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Error().Err(fmt.Errorf("the watchdog was not told: %w", err)).Msg("the node does not answer")
+			log.Error().Err(fmt.Errorf("the watchdog was not notified: %w", err)).Msg("the node does not answer")
 		}
 		select {
 		case <-ctx.Done():
