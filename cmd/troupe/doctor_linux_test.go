@@ -29,7 +29,7 @@ func TestDoctorSeesThatNothingCanBeStarted(t *testing.T) {
 	doctor(0, `\n  ok +state of the daemon +`+state+` \(0700, uid \d+, [\d.]+ MiB, \d+ files free\)\n`)
 	full := filepath.Join(state, "full")
 	fill(t, full)
-	doctor(1, `state of the daemon .* 0 B, `, `problem: the daemon can start nothing: `+state+` cannot be written: .*no space left on device \(make room`)
+	doctor(1, `state of the daemon .* 0 B, `, `problem: the daemon cannot start jobs: cannot write the directory `+state+`: .*no space left on device \(free disk space`)
 	require.NoError(t, os.Remove(full))
 
 	d.Env = append(d.Env, "TROUPE_STATE="+d.file("other")) // it is the daemon's that counts
@@ -57,7 +57,7 @@ func TestDoctorSeesThatNoFileCanBeMade(t *testing.T) {
 	p = d.beside("doctor").start()
 	text := p.rest()
 	p.ends(1)
-	require.Contains(t, text, "problem: the daemon can make no file: a command waits")
+	require.Contains(t, text, "problem: the daemon cannot create files: a command waits")
 	require.Contains(t, text, ", 0 files free)")
 	for _, name := range made {
 		require.NoError(t, os.Remove(name))
@@ -75,7 +75,7 @@ func TestDoctorMissesTheStateDirectory(t *testing.T) {
 	require.NoError(t, os.Rename(state, d.file("elsewhere")))
 	defer func() { require.NoError(t, os.Rename(d.file("elsewhere"), state)) }()
 	p := d.beside("doctor").start()
-	require.Contains(t, p.rest(), "\nproblem: the daemon can start nothing: "+state+": it is gone (put back what the daemon keeps there, or end the daemon")
+	require.Contains(t, p.rest(), "\nproblem: the daemon cannot start jobs: "+state+": it was removed (restore its contents, or stop the daemon")
 	p.ends(1)
 }
 
@@ -86,7 +86,7 @@ func TestDoctorFindsTheDaemonWithoutASocket(t *testing.T) {
 	d := serves(t, nil)
 	require.NoError(t, os.Remove(d.awaitText(`"address":"`, `"`)))
 	p := d.beside("doctor").start()
-	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: no daemon can begin: another daemon, process %d, holds the state directory %s (", d.Process.Pid, d.file("troupe")))
+	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: a daemon cannot start: another daemon, process %d, holds the state directory %s (", d.Process.Pid, d.file("troupe")))
 	p.ends(1)
 	d.send(syscall.SIGTERM)
 	d.ends(0)
@@ -102,6 +102,6 @@ func TestDoctorAsksForTheRoomOfAKeeper(t *testing.T) {
 	p := program(t, "doctor")
 	p.Env = append(p.Env, "TROUPE_STATE="+mounted(t, 4<<20))
 	p.start()
-	require.Regexp(t, `\nproblem: the daemon can start nothing: \S+ has [\d.]+ MiB free, and the journal of the keeper needs 8.0 MiB \(make room\)\n`, p.rest())
+	require.Regexp(t, `\nproblem: the daemon cannot start jobs: \S+ has [\d.]+ MiB free, and the journal of the keeper needs 8.0 MiB \(free disk space\)\n`, p.rest())
 	p.ends(1)
 }

@@ -159,7 +159,7 @@ func TestSecurityTheStateDirectory(t *testing.T) {
 				return err
 			}
 			return mount(t, at, unix.MS_RDONLY, "mode=0700")
-		}, "cannot be written: ", true},
+		}, "cannot write the directory ", true},
 		"full": {func(t *testing.T, at, _ string) error {
 			if err := os.Mkdir(at, 0o700); err != nil {
 				return err
@@ -168,7 +168,7 @@ func TestSecurityTheStateDirectory(t *testing.T) {
 				return err
 			}
 			return os.WriteFile(filepath.Join(at, "full"), make([]byte, 4096), 0o600)
-		}, "no space left on device (make room", true},
+		}, "no space left on device (free disk space", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

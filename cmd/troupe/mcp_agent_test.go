@@ -84,7 +84,7 @@ func (p *process) port(flags ...string) *port {
 func serving(server *process) *port {
 	server.t.Helper()
 	server.start()
-	it := &port{process: server, url: server.awaitText("serving MCP at ", " for"), file: server.awaitText("the token in ", "\n")}
+	it := &port{process: server, url: server.awaitText("serving MCP at ", ";"), file: server.awaitText("the token in ", "\n")}
 	token, err := os.ReadFile(it.file)
 	require.NoError(server.t, err)
 	it.token = strings.TrimSpace(string(token))

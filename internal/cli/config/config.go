@@ -159,7 +159,7 @@ func (s *Settings) HasPlaces() error {
 func FullPath(name, path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
-		return "", messages.Invalid(name, fmt.Sprintf("the %s %q is relative, and the current directory cannot be found", name, path))
+		return "", messages.Invalid(name, fmt.Sprintf("the %s %q is relative, and the current directory cannot be found; give an absolute path", name, path))
 	}
 	return full, nil
 }
@@ -179,9 +179,9 @@ func (s *Settings) read(m *cli.Main) error {
 	var coded *messages.Error
 	if err != nil && !errors.As(err, &coded) {
 		coded = configError(path, 0, "cannot be read: "+err.Error())
-		coded.Hint = "name a file that is there and may be read in " + FileVar + ", or leave that out"
+		coded.Hint = "set " + FileVar + " to a file that exists and is readable, or unset it"
 		if !named { // for example after su, with the HOME of root
-			coded.Hint = "set HOME or XDG_CONFIG_HOME to a directory of yours: another user's may stay set after su, or in a container"
+			coded.Hint = "set HOME or XDG_CONFIG_HOME to a directory of yours: after su or in a container it may be another user's"
 		}
 		return coded
 	}
@@ -190,7 +190,7 @@ func (s *Settings) read(m *cli.Main) error {
 	}
 	s.file, s.text = path, text
 	if setting, ours := otherCase(text); setting != "" {
-		return SettingError(path, text, setting, fmt.Sprintf("there is no setting %s; write %s", setting, ours))
+		return SettingError(path, text, setting, fmt.Sprintf("unknown setting %s; write %s", setting, ours))
 	}
 	d := toml.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -199,10 +199,10 @@ func (s *Settings) read(m *cli.Main) error {
 	}
 	for name, argv := range s.Shells {
 		if name == "" {
-			return SettingError(path, text, "shells.", "a shell has no name; give it the one that --shell is to mean")
+			return SettingError(path, text, "shells.", "a shell has an empty name; give it the name to use with --shell")
 		}
 		if len(argv) == 0 || argv[0] == "" {
-			return SettingError(path, text, "shells."+name, fmt.Sprintf("shells.%s names no program; write %s = [\"/path/to/it\"]", name, name))
+			return SettingError(path, text, "shells."+name, fmt.Sprintf("shells.%s has no program; write %s = [\"/path/to/program\"]", name, name))
 		}
 	}
 	if err := shelltext.CheckPrefix(s.Prefix, "prefix"); err != nil {
@@ -217,7 +217,7 @@ func (s *Settings) absolute() error {
 		{"socket", s.Socket}, {"state", s.State}, {"shell", s.Shell}, {"notify.secret_file", s.Notify.SecretFile},
 	} {
 		if of.path != "" && !filepath.IsAbs(of.path) {
-			return SettingError(s.file, s.text, of.setting, fmt.Sprintf("%s is %q; write an absolute path", of.setting, of.path))
+			return SettingError(s.file, s.text, of.setting, fmt.Sprintf("%s %q is relative; give an absolute path", of.setting, of.path))
 		}
 	}
 	return nil
@@ -238,15 +238,15 @@ func ReadFile(path string) (string, error) {
 	owner := peer.OwnerOf(info)
 	switch {
 	case !info.Mode().IsRegular():
-		return "", configError(path, 0, "is no regular file")
+		return "", configError(path, 0, "is not a regular file")
 	case info.Mode().Perm()&0o002 != 0:
 		return "", &messages.Error{
-			Code: messages.Refused, Reason: out.ConfigReason, Message: fmt.Sprintf("the configuration %s may be written by everybody (mode %04o)", path, info.Mode().Perm()),
-			Hint: "look at what stands in it, then chmod o-w " + out.Quoted(path),
+			Code: messages.Refused, Reason: out.ConfigReason, Message: fmt.Sprintf("all users can write the configuration %s (mode %04o)", path, info.Mode().Perm()),
+			Hint: "check its contents, then chmod o-w " + out.Quoted(path),
 		}
 	case owner != unix.Geteuid() && owner != 0:
 		return "", &messages.Error{
-			Code: messages.Refused, Reason: out.ConfigReason, Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must be yours, or root's",
+			Code: messages.Refused, Reason: out.ConfigReason, Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must belong to you or to root",
 		}
 	case info.Size() > MaxFile:
 		return "", configError(path, 0, "is larger than 1 MiB")
@@ -265,7 +265,7 @@ func configError(path string, line int, what string) *messages.Error {
 		what = " " + what
 	}
 	e := messages.Invalid(out.ConfigReason, "the configuration "+path+at+what)
-	e.Hint = "docs/cli.md lists what may stand in it"
+	e.Hint = "docs/cli.md lists the settings"
 	return e
 }
 
@@ -274,7 +274,7 @@ func decodeError(path, text string, err error) *messages.Error {
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		first := strict.Errors[0]
 		line, _ := first.Position()
-		return configError(path, line, "there is no setting "+strings.Join(first.Key(), "."))
+		return configError(path, line, "unknown setting "+strings.Join(first.Key(), "."))
 	}
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
@@ -284,25 +284,28 @@ func decodeError(path, text string, err error) *messages.Error {
 	if setting, wrong := unnamed(text); wrong != "" {
 		return SettingError(path, text, setting, wrong)
 	}
-	return configError(path, 0, "cannot be understood: "+err.Error())
+	return configError(path, 0, "cannot be parsed: "+err.Error())
 }
 
 // kinds maps the end of a decoder error, which names a Go type, to the values that such a
 // setting takes.
 var kinds = []struct{ end, takes string }{
 	{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
-	{reflect.TypeFor[Duration]().String(), `a time like "90s", "10m" or "1h30m"`},
-	{reflect.TypeFor[configSize]().String(), `a size like "64MiB"`},
+	{reflect.TypeFor[Duration]().String(), `a duration such as "90s", "10m" or "1h30m"`},
+	{reflect.TypeFor[configSize]().String(), `a size such as "64MiB"`},
 	{reflect.TypeFor[logLevel]().String(), `"debug", "info", "warn" or "error"`},
 	{"of type bool", "true or false"},
 	{"in a bool", "true or false"},
 	{"map[string][]string", "a table of settings"},
-	{"[]string", "a list of texts in quotes"},
-	{"string", "a text in quotes"},
+	{"[]string", "a list of strings in quotes"},
+	{"string", "a string in quotes"},
 	{"Settings", "a table of settings"},
 	{"in a struct", "a table of settings"},
 	{"in a uint32", "a whole number from 0 to 4294967295"},
 }
+
+// unmarshalErrors are the beginnings of the errors of UnmarshalText.
+var unmarshalErrors = []string{"invalid size ", "invalid duration ", "invalid log level "}
 
 // valueError describes an invalid value or a syntax error.
 func valueError(e *toml.DecodeError) string {
@@ -315,8 +318,10 @@ func valueError(e *toml.DecodeError) string {
 			return strings.Join(e.Key(), ".") + " must be " + kind.takes
 		}
 	}
-	if strings.HasPrefix(text, `"`) { // an error of UnmarshalText
-		return strings.Join(e.Key(), ".") + " cannot be: " + text
+	for _, start := range unmarshalErrors {
+		if strings.HasPrefix(text, start) {
+			return strings.Join(e.Key(), ".") + ": " + text
+		}
 	}
 	return text
 }
@@ -331,7 +336,7 @@ type configSize uint64
 func (s *configSize) UnmarshalText(text []byte) error {
 	n, err := flags.BytesOf(string(text))
 	if err != nil || n > 1<<62 {
-		return fmt.Errorf("%q is no size; write one like \"64MiB\" or \"10GB\"", text)
+		return fmt.Errorf("invalid size %q: use a number with a unit, such as \"64MiB\" or \"10GB\"", text)
 	}
 	*s = configSize(n)
 	return nil
@@ -345,7 +350,7 @@ type Duration struct{ time.Duration }
 func (s *Duration) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 || d > messages.MaxDuration {
-		return fmt.Errorf("%q is no time; write one like \"90s\", \"10m\" or \"1h30m\"", text)
+		return fmt.Errorf("invalid duration %q: use a number with a unit, such as \"90s\", \"10m\" or \"1h30m\"", text)
 	}
 	s.Duration = d
 	return nil
@@ -362,5 +367,5 @@ func (l *logLevel) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no level of the log; use debug, info, warn or error", text)
+	return fmt.Errorf("invalid log level %q: use debug, info, warn or error", text)
 }

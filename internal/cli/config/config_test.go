@@ -72,50 +72,50 @@ func TestPlacesAreThoseOfTheUser(t *testing.T) {
 func TestBadInputConfig(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
-		{"socket = '/s'\n\nsokcet = '/s'\n", "line 3: there is no setting sokcet"},
-		{"[limits]\nstart = 1\n", "line 2: there is no setting limits.start"},
-		{"socket = 5\n", "line 1: socket must be a text in quotes"},
+		{"socket = '/s'\n\nsokcet = '/s'\n", "line 3: unknown setting sokcet"},
+		{"[limits]\nstart = 1\n", "line 2: unknown setting limits.start"},
+		{"socket = 5\n", "line 1: socket must be a string in quotes"},
 		{"socket = '/s\n", "line 1: "},
 		{"\n[limits]\nstarts = -1\n", "line 3: limits.starts must be a whole number"},
 		{"[limits]\nstarts = 'x'\n", "line 2: limits.starts must be a whole number"},
 		{"[limits.starts]\nx = 1\n", "line 1: limits.starts must be a whole number"},
-		{"[limits]\nshell_idle = 'soon'\n", "line 2: limits.shell_idle cannot be: \"soon\" is no time"},
-		{"[limits]\nshell_idle = '-1s'\n", "line 2: limits.shell_idle cannot be: "},
-		{"[limits]\nshell_idle = 3\n", "line 2: limits.shell_idle cannot be: \"3\" is no time"},
-		{"[storage]\nmemory = 4096\n[omp]\nmax_timeout = 5.5\n", "line 4: omp.max_timeout cannot be: \"5.5\" is no time"},
-		{"[shells]\nrc = [3]\n", "line 2: shells.rc must be a list of texts"},
-		{"[limits]\nshell_idle = []\n", "line 2: limits.shell_idle must be a time"},
+		{"[limits]\nshell_idle = 'soon'\n", "line 2: limits.shell_idle: invalid duration \"soon\""},
+		{"[limits]\nshell_idle = '-1s'\n", "line 2: limits.shell_idle: invalid duration "},
+		{"[limits]\nshell_idle = 3\n", "line 2: limits.shell_idle: invalid duration \"3\""},
+		{"[storage]\nmemory = 4096\n[omp]\nmax_timeout = 5.5\n", "line 4: omp.max_timeout: invalid duration \"5.5\""},
+		{"[shells]\nrc = [3]\n", "line 2: shells.rc must be a list of strings"},
+		{"[limits]\nshell_idle = []\n", "line 2: limits.shell_idle must be a duration"},
 		{"limits = 3\n", "line 1: limits must be a table"},
 		{"[[limits]]\n", "line 1: limits must be a table"},
 		{"shells = 3\n", "line 1: shells must be a table"},
-		{"[shells]\nrc = '/bin/rc'\n", "line 2: shells.rc must be a list of texts"},
+		{"[shells]\nrc = '/bin/rc'\n", "line 2: shells.rc must be a list of strings"},
 		{"[storage]\nmemory = -1\n", "line 2: storage.memory must be a size"},
 		{"log = []\n", "line 1: log must be \"debug\""},
-		{"\n# limits.shell_idle\nlimits = { starts = 1, shell_idle = 3 }\n", "line 3: limits.shell_idle cannot be: \"3\" is no time"},
-		{"limits.starts = 1\n\"limits\".'shell_idle' = 3\n", "line 2: limits.shell_idle cannot be: \"3\" is no time"},
-		{"log = 3\n", "line 1: log cannot be: \"3\" is no level of the log"},
+		{"\n# limits.shell_idle\nlimits = { starts = 1, shell_idle = 3 }\n", "line 3: limits.shell_idle: invalid duration \"3\""},
+		{"limits.starts = 1\n\"limits\".'shell_idle' = 3\n", "line 2: limits.shell_idle: invalid duration \"3\""},
+		{"log = 3\n", "line 1: log: invalid log level \"3\""},
 		{"[storage]\nstored = 'much'\n", "line 2: "},
 		{"log = 'loud'\n", "line 1: "},
 		{"socket = '/s'\nsocket = '/t'\n", "line 2: "},
-		{"[shells]\n\"\" = ['/bin/sh']\n", "line 2: a shell has no name"},
-		{"[shells]\nrc = []\n", "line 2: shells.rc names no program; write rc = "},
+		{"[shells]\n\"\" = ['/bin/sh']\n", "line 2: a shell has an empty name"},
+		{"[shells]\nrc = []\n", "line 2: shells.rc has no program; write rc = "},
 		{"# prefix\n[omp]\nshell = 'x'\n[mcp]\n[[omp.rules]]\ntool = 'x'\n\n[limits]\nstarts = []\n", "line 9: limits.starts must be"},
-		{"log = 'info'\nshell = 'bash'\n", "line 2: shell is \"bash\"; write an absolute path"},
+		{"log = 'info'\nshell = 'bash'\n", "line 2: shell \"bash\" is relative; give an absolute path"},
 		{"log = 'info'\nprefix = \"a\\nb\"\n", "line 2: the prefix of commands is more than one line"},
-		{"Log = 'info'\n", "line 1: there is no setting Log; write log ("},
-		{"log = 'info'\nLOG = 'info'\n", "line 2: there is no setting LOG; write log ("},
-		{"\n[Limits]\nstarts = 1\n", "line 2: there is no setting Limits; write limits ("},
-		{"[limits]\nstarts = 1\nShell_Idle = 'soon'\n", "line 3: there is no setting limits.Shell_Idle; write limits.shell_idle ("},
-		{"limits = { Starts = 1 }\n", "line 1: there is no setting limits.Starts; write limits.starts ("},
-		{"[[omp.rules]]\ntool = 'x'\n[[omp.rules]]\nTool = 'x'\n", "line 4: there is no setting omp.rules.Tool; write omp.rules.tool ("},
-		{"[omp]\nrules = [{Tool = 'x'}]\n", "there is no setting omp.rules.Tool; write omp.rules.tool ("},
-		{"log = 'info'\nsocket = 'run/s'\n", "line 2: socket is \"run/s\"; write an absolute path"},
-		{"state = '~/state'\n", "line 1: state is \"~/state\"; write an absolute path"},
-		{"[notify]\nsecret_file = 'secret'\n", "line 2: notify.secret_file is \"secret\"; write an absolute path"},
+		{"Log = 'info'\n", "line 1: unknown setting Log; write log ("},
+		{"log = 'info'\nLOG = 'info'\n", "line 2: unknown setting LOG; write log ("},
+		{"\n[Limits]\nstarts = 1\n", "line 2: unknown setting Limits; write limits ("},
+		{"[limits]\nstarts = 1\nShell_Idle = 'soon'\n", "line 3: unknown setting limits.Shell_Idle; write limits.shell_idle ("},
+		{"limits = { Starts = 1 }\n", "line 1: unknown setting limits.Starts; write limits.starts ("},
+		{"[[omp.rules]]\ntool = 'x'\n[[omp.rules]]\nTool = 'x'\n", "line 4: unknown setting omp.rules.Tool; write omp.rules.tool ("},
+		{"[omp]\nrules = [{Tool = 'x'}]\n", "unknown setting omp.rules.Tool; write omp.rules.tool ("},
+		{"log = 'info'\nsocket = 'run/s'\n", "line 2: socket \"run/s\" is relative; give an absolute path"},
+		{"state = '~/state'\n", "line 1: state \"~/state\" is relative; give an absolute path"},
+		{"[notify]\nsecret_file = 'secret'\n", "line 2: notify.secret_file \"secret\" is relative; give an absolute path"},
 		{"snapshot = 'yes'\n", "line 1: snapshot must be true or false"},
 		{"snapshot = 1\n", "line 1: snapshot must be true or false"},
-		{"shell = true\n", "line 1: shell must be a text in quotes"},
-		{"prefix = 5\n", "line 1: prefix must be a text in quotes"},
+		{"shell = true\n", "line 1: shell must be a string in quotes"},
+		{"prefix = 5\n", "line 1: prefix must be a string in quotes"},
 		{"\xff", "line 1: "},
 	} {
 		_, err := configured(t, c.text)
@@ -128,7 +128,7 @@ func TestBadInputConfig(t *testing.T) {
 	}
 	_, err := configured(t, "", "TROUPE_CONFIG=/nowhere")
 	require.ErrorContains(t, err, "/nowhere cannot be read")
-	require.ErrorContains(t, err, "in TROUPE_CONFIG, or leave that out")
+	require.ErrorContains(t, err, "set TROUPE_CONFIG to a file that exists and is readable, or unset it")
 	_, err = Read(&cli.Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}})
 	require.ErrorContains(t, err, "/dev/null/troupe/config.toml cannot be read")
 	require.ErrorContains(t, err, "set HOME or XDG_CONFIG_HOME to a directory of yours")
@@ -146,7 +146,7 @@ func TestSecurityConfigOfEverybody(t *testing.T) {
 	_, err = Read(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}})
 	require.NoError(t, err)
 	_, err = Read(&cli.Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}})
-	require.ErrorContains(t, err, "is no regular file")
+	require.ErrorContains(t, err, "is not a regular file")
 }
 
 // A directory of the daemon is ours alone, or is not used.

@@ -103,8 +103,8 @@ func Above(path, name string) error {
 
 func noPlace(path, name string, err error) error {
 	return &messages.Error{
-		Code: messages.Refused, Reason: "directory", Message: "there can be no directory " + path + ": " + err.Error(),
-		Hint: "set " + name + " to a place of your own that can be written",
+		Code: messages.Refused, Reason: "directory", Message: "cannot make the directory " + path + ": " + err.Error(),
+		Hint: "set " + name + " to a writable directory of yours",
 	}
 }
 
@@ -123,7 +123,7 @@ func makeable(path, name string) error {
 	}
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
-		err = errors.New("in " + at + " none can be made: " + pathErr.Err.Error())
+		err = errors.New("mkdir in " + at + ": " + pathErr.Err.Error())
 	}
 	if err != nil {
 		return noPlace(path, name, err)
@@ -169,7 +169,7 @@ func CannotWrite(dir string, err error) error {
 		return nil
 	}
 	return &messages.Error{
-		Code: messages.Refused, Reason: "directory", Message: dir + " cannot be written: " + err.Error(), Hint: "make room and set its rights, or name another directory",
+		Code: messages.Refused, Reason: "directory", Message: "cannot write the directory " + dir + ": " + err.Error(), Hint: "free disk space, fix its permissions, or use another directory",
 	}
 }
 

@@ -56,10 +56,10 @@ func listError(key []string, text string) string {
 	case t == nil || t.Kind() != reflect.Slice:
 		return ""
 	case t.Elem().Kind() == reflect.String:
-		return name + " must be a list of texts in quotes"
+		return name + " must be a list of strings in quotes"
 	}
 	if m := inRule.FindStringSubmatch(text); m != nil {
-		return name + "." + strings.ToLower(m[1]) + " must be a text in quotes"
+		return name + "." + strings.ToLower(m[1]) + " must be a string in quotes"
 	}
 	return name + " must be a list of tables"
 }
@@ -84,7 +84,7 @@ func wrongIn(table reflect.Type, given map[string]any, prefix string) (setting, 
 		}
 		if read, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
 			if err := read.UnmarshalText(fmt.Append(nil, value)); err != nil {
-				return prefix + name, prefix + name + " cannot be: " + err.Error()
+				return prefix + name, prefix + name + ": " + err.Error()
 			}
 			continue
 		}

@@ -54,14 +54,14 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	at, err := connect.Dial(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
 		if err := connect.HeldByAnother(ctx, s.State); err != nil {
-			d.Why = "nobody listens at its socket, and none can begin, because of the problem below"
-			c.problem("no daemon can begin: %v", err)
+			d.Why = "not reachable at its socket, and a new one cannot start: see the problem below"
+			c.problem("a daemon cannot start: %v", err)
 			c.state(s.State, true)
 			return d
 		}
 		if err := s.HasPlaces(); err != nil {
-			d.Why = "none, and none can begin, because of the problem below"
-			c.problem("no daemon can begin: %v", err)
+			d.Why = "not running, and cannot start: see the problem below"
+			c.problem("a daemon cannot start: %v", err)
 			if s.State != "" {
 				c.listState(s.State)
 			}
@@ -79,7 +79,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 			c.state(d.State, true)
 		}
 		if d.Holder = about.Keeper; d.Holder != "" && d.Holder != d.Version {
-			d.Keeper = fmt.Sprintf("of another build than the daemon, troupe %s, since it had jobs when that began: what is newer it cannot do; the daemon that starts when no job runs replaces it, or troupe shutdown --stop-jobs ends both", d.Holder)
+			d.Keeper = fmt.Sprintf("troupe %s, not the build of the daemon: it had jobs when the daemon started (it lacks newer features; restart the daemon when no job runs, or stop both with troupe shutdown --stop-jobs)", d.Holder)
 		}
 		ails, herr := at.Problems(ctx)
 		if herr == nil && ails.Keeper != "" {
@@ -87,7 +87,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 			c.problem("%s", ails.Keeper)
 		}
 		if herr == nil && ails.Journal != "" {
-			c.problem("nothing can be recorded, so no new job is taken: %s", ails.Journal)
+			c.problem("nothing can be recorded, so no new job is accepted: %s", ails.Journal)
 		}
 	}
 	if err != nil {
@@ -99,9 +99,9 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 
 func (d *daemonFound) lines() [][2]string {
 	if d.Socket == "" {
-		return [][2]string{{"daemon", "not looked for, because of the problem below"}}
+		return [][2]string{{"daemon", "not checked: see the problem below"}}
 	}
-	state := "not running; troupe serve starts it, troupe run -b does, too"
+	state := "not running; start it with troupe serve or troupe run -b"
 	switch {
 	case d.Running:
 		state = fmt.Sprintf("troupe %s, process %d", d.Version, d.PID)
@@ -110,7 +110,7 @@ func (d *daemonFound) lines() [][2]string {
 	}
 	config := d.Config
 	if config == "" {
-		config = "no file is read"
+		config = "no file"
 	}
 	return [][2]string{{"daemon", state}, {"keeper", d.Keeper}, {"socket", d.Socket}, {"state", d.State}, {"configuration", config}}
 }

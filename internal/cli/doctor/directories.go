@@ -30,7 +30,7 @@ func (d directory) text() string {
 	case d.Why != "":
 		return d.Path + ": " + d.Why
 	case d.State != "ok":
-		return d.Path + ": made when it is needed"
+		return d.Path + ": created when needed"
 	}
 	free := humanize.IBytes(uint64(d.Free))
 	if d.Files >= 0 {
@@ -48,12 +48,12 @@ func (c *doctorReport) directories(store *spill.Disk) []directory {
 		if err != nil {
 			d.Why = err.Error()
 		}
-		c.problem("there is no place for outputs above %d bytes: %s; set TMPDIR to a directory of yours", spill.InlineLimit, d.Why)
+		c.problem("cannot store outputs above %d bytes: %s; set TMPDIR to a directory of yours", spill.InlineLimit, d.Why)
 		return []directory{d}
 	}
 	return []directory{
 		inspect("large outputs", root),
-		inspect("outputs that run --json names", filepath.Join(root, "kept")),
+		inspect("outputs of run --json", filepath.Join(root, "kept")),
 	}
 }
 
@@ -75,7 +75,7 @@ func inspect(use, path string) directory {
 	d.State, d.Mode, d.Owner = "ok", fmt.Sprintf("%04o", info.Mode().Perm()), int(st.Uid)
 	switch {
 	case info.Mode()&fs.ModeType != fs.ModeDir:
-		d.State, d.Why = "wrong", "it is no directory"
+		d.State, d.Why = "wrong", "it is not a directory"
 	case d.Owner != unix.Geteuid():
 		d.State, d.Why = "wrong", fmt.Sprintf("it belongs to uid %d", d.Owner)
 	case info.Mode().Perm() != 0o700:

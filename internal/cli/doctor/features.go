@@ -8,26 +8,27 @@ import (
 	"strings"
 
 	"troupe/backends/engine"
+	"troupe/internal/cli/out"
 	"troupe/spill"
 )
 
 // features lists what the engine found, with the fallback for each missing feature.
 func features(f engine.Features) []feature {
 	list := []feature{
-		{"cgroup v2, writable", f.Cgroup != "", cgroupDetail(f), "processes are found by descent"},
-		{"cgroup.kill", f.CgroupKill, "", "processes are ended one by one, in rounds"},
-		{"cgroup memory events", f.Memory, "", "the end of a command for want of memory is told as signal KILL"},
-		{"subreaper", f.Subreaper, f.NoSubreaper, "orphans of a command escape when there is no cgroup"},
-		{"processes of this namespace in /proc", f.NoProcesses == "", f.NoProcesses, "without a cgroup only process groups are ended, and what has left them is not seen"},
-		{"pidfd", f.Pidfd, "", "signals go by process id, while the process is ours"},
-		{"pidfd signals groups", f.GroupSignal, "", "signals go to the group by its id, while its leader is ours"},
-		{"names of children in /proc", f.Children, "", "descent is found by reading all of /proc"},
-		{"inotify", f.Inotify, "", "an emptied cgroup is noticed by looking"},
-		{"reads of processes in /proc", f.Reads != "", f.Reads, "troupe wait --input is refused"},
-		{"large pipes", f.LargePipes, "", "output moves in smaller steps"},
-		{"terminals", f.Terminals, cmp.Or(f.NoTerminal, devpts()), "a command on a terminal of its own does not start"},
-		{"splice from terminals", f.Spliced, "", "their output passes through memory, where the death of the keeper may cost a few KiB"},
-		{"umask for each command", f.Umask, "", "commands have the umask of troupe"},
+		{"cgroup v2, writable", f.Cgroup != "", cgroupDetail(f), "processes of a command are found by their parents in /proc"},
+		{"cgroup.kill", f.CgroupKill, "", "processes are killed one by one, in rounds"},
+		{"cgroup memory events", f.Memory, "", "a command killed for lack of memory is reported as ended by signal KILL"},
+		{"subreaper", f.Subreaper, f.NoSubreaper, "without a cgroup, orphans of a command escape"},
+		{"processes of this namespace in /proc", f.NoProcesses == "", f.NoProcesses, "without a cgroup, only process groups are stopped; processes that left them are not found"},
+		{"pidfd", f.Pidfd, "", "signals use process ids, only for children not yet reaped"},
+		{"pidfd signals groups", f.GroupSignal, "", "signals use the group id, only while the leader is a child not yet reaped"},
+		{"lists of children in /proc", f.Children, "", "children are found by reading all of /proc"},
+		{"inotify", f.Inotify, "", "troupe polls whether a cgroup is empty"},
+		{"detection of reads in /proc", f.Reads != "", f.Reads, "troupe wait --input is not supported"},
+		{"large pipes", f.LargePipes, "", "output is copied in smaller pieces"},
+		{"terminals", f.Terminals, cmp.Or(f.NoTerminal, devpts()), "commands on a terminal (--pty) cannot start"},
+		{"splice from terminals", f.Spliced, "", "terminal output is copied through memory: a crash of the keeper can lose a few KiB"},
+		{"umask for each command", f.Umask, "", "commands run with the umask of troupe"},
 	}
 	for i := range list {
 		if list[i].Found {
@@ -36,8 +37,8 @@ func features(f engine.Features) []feature {
 	}
 	if len(f.Swept) > 0 {
 		list = append(list, feature{
-			Name: "remains of dead nodes", Found: true,
-			Detail: fmt.Sprintf("ended what %d left: %s", len(f.Swept), strings.Join(f.Swept, ", ")),
+			Name: "leftovers of dead nodes", Found: true,
+			Detail: fmt.Sprintf("killed the jobs of %s: %s", out.Plural(len(f.Swept), "dead node"), strings.Join(f.Swept, ", ")),
 		})
 	}
 	return list
@@ -56,7 +57,7 @@ func devpts() string {
 
 // memory tests whether a small output can stay in memory.
 func memory(store *spill.Disk) feature {
-	f := feature{Name: "output in memory (memfd)", Instead: "each output is a file from its first byte"}
+	f := feature{Name: "output in memory (memfd)", Instead: "each output is stored in a file from its first byte"}
 	w, err := store.Create("doctor", spill.Merged, spill.Plan{Group: "doctor"})
 	if err == nil {
 		_, err = w.Append([]byte("x"))

@@ -24,13 +24,13 @@ const unlimited = "unlimited"
 
 func limits() []limit {
 	return []limit{
-		{"open files", rlimit(unix.RLIMIT_NOFILE), "soft/hard; a command costs troupe about one"},
+		{"open files", rlimit(unix.RLIMIT_NOFILE), "soft/hard; troupe needs about one for each command"},
 		{"processes of the user", rlimit(unix.RLIMIT_NPROC), "soft/hard"},
-		{"processes of the cgroup", cgroupPids(), "pids.max of the nearest group that has one"},
+		{"processes of the cgroup", cgroupPids(), "pids.max of the nearest cgroup that sets it"},
 		{"process ids", proc("kernel/pid_max"), "of the whole machine"},
-		{"terminals", proc("kernel/pty/max"), fmt.Sprintf("of the whole machine; %s are in use, and the last %d are not for jobs", proc("kernel/pty/nr"), engine.ReservedTerminals)},
-		{"pipe buffers", proc("fs/pipe-user-pages-soft"), "pages of an ordinary user before new pipes become small"},
-		{"size of a pipe", proc("fs/pipe-max-size"), "bytes, for an ordinary user"},
+		{"terminals", proc("kernel/pty/max"), fmt.Sprintf("of the whole machine; %s are in use, and jobs cannot use the last %d", proc("kernel/pty/nr"), engine.ReservedTerminals)},
+		{"pipe buffers", proc("fs/pipe-user-pages-soft"), "pages of an unprivileged user; above this, new pipes are small"},
+		{"size of a pipe", proc("fs/pipe-max-size"), "bytes, for an unprivileged user"},
 		{"watches", proc("fs/inotify/max_user_instances"), "inotify instances of the user"},
 	}
 }

@@ -49,7 +49,7 @@ func Examine(m *cli.Main) *doctorReport {
 	node := fmt.Sprintf("doctor-%d", os.Getpid())
 	store, err := spill.OpenStore(spill.Options{Node: node})
 	if err != nil {
-		c.problem("no store for outputs: %v", err)
+		c.problem("cannot store outputs: %v", err)
 		return c
 	}
 	defer store.Close()
@@ -57,14 +57,14 @@ func Examine(m *cli.Main) *doctorReport {
 	var snapshots map[string]*snapshotFound
 	e, err := engine.New(engine.Options{Node: node, Store: store, Own: true})
 	if err != nil {
-		c.problem("no engine: %v", err)
+		c.problem("cannot run commands: %v", err)
 	} else {
 		f := e.Features()
 		snapshots = examineSnapshots(m, e, store)
 		e.Close(false)
 		c.Isolation = string(f.Isolation)
 		if f.NoProcesses != "" {
-			c.problem("%s: without a cgroup, what commands leave behind cannot be seen or ended; mount it (mount -t proc proc /proc, or unshare with --mount-proc)", f.NoProcesses)
+			c.problem("%s: without a cgroup, processes that commands leave cannot be found or stopped; mount it (mount -t proc proc /proc, or unshare with --mount-proc)", f.NoProcesses)
 		}
 		c.Features = append(features(f), c.Features...)
 	}
@@ -72,7 +72,7 @@ func Examine(m *cli.Main) *doctorReport {
 	c.Directories = append(c.directories(store), c.Directories...)
 	c.Shells = shells(snapshots)
 	if c.Shells[0].Path == "" {
-		c.problem("there is no bash: install it, or name a shell that is there with --shell")
+		c.problem("bash is not installed; install it, or choose an installed shell with --shell")
 	}
 	c.OK = len(c.Problems) == 0
 	return c
@@ -95,7 +95,7 @@ func kernel() string {
 func (c *doctorReport) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "troupe %s on %s, uid %d\n", c.Version.Version, out.Clean(c.Kernel), c.UID)
-	fmt.Fprintf(t, "a command's processes are held together by: %s\n\nkernel\n", isolations[cmp.Or(c.Isolation, "nothing")])
+	fmt.Fprintf(t, "the processes of a command are tracked by %s\n\nkernel\n", isolations[cmp.Or(c.Isolation, "nothing")])
 	for _, f := range c.Features {
 		mark, text := "yes", f.Detail
 		if !f.Found {
@@ -129,8 +129,8 @@ func (c *doctorReport) Print(w io.Writer) error {
 // isolations describes, for each isolation, what holds a process tree together and what a stop
 // reaches.
 var isolations = map[string]string{
-	string(messages.InCgroup):  "a cgroup of their own; ending it reaches all of them at once",
-	string(messages.Subreaper): "descent from troupe; all of them are stopped, found and ended in rounds",
-	string(messages.Group):     "their process groups only; what leaves them may survive, and is not named",
-	"nothing":                  "nothing: commands cannot be run",
+	string(messages.InCgroup):  "a cgroup of their own; a kill reaches all of them at once",
+	string(messages.Subreaper): "their descent from troupe; a kill suspends, finds and kills them in rounds",
+	string(messages.Group):     "their process groups only; a process that leaves them may survive, and is not reported",
+	"nothing":                  "nothing: commands cannot run",
 }

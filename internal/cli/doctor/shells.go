@@ -132,9 +132,9 @@ func (f *snapshotFound) text() string {
 	case f == nil:
 		return ""
 	case f.State == "off":
-		return "no snapshot, by the configuration"
+		return "no snapshot: the configuration has snapshot = false"
 	case f.State == "none":
-		return "no " + cmp.Or(f.File, "file of its user") + " to make a snapshot of"
+		return "no snapshot: " + cmp.Or(f.File, "the start file of its user") + " does not exist"
 	case f.State == "failed":
 		return f.Why
 	}

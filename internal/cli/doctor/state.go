@@ -15,15 +15,15 @@ import (
 func (c *doctorReport) state(path string, running bool) {
 	d := c.listState(path)
 	if running && d.State == "absent" {
-		d.State, d.Why = "wrong", "it is gone"
+		d.State, d.Why = "wrong", "it was removed"
 	}
 	err := takesWork(*d)
 	switch {
 	case err == nil:
 	case running && d.Files == 0 && d.Free >= keeper.DiskNeeded(filepath.Join(d.Path, config.KeeperName)): // existing files can still grow
-		c.problem("the daemon can make no file: a command waits as soon as its output needs one, and sessions with a shell, terminals and detached commands may be refused: %v", err)
+		c.problem("the daemon cannot create files: a command waits when its output needs one, and live shells, terminals and detached commands may be refused: %v", err)
 	default:
-		c.problem("the daemon can start nothing: %v", err)
+		c.problem("the daemon cannot start jobs: %v", err)
 	}
 }
 
@@ -41,7 +41,7 @@ func takesWork(d directory) error {
 	case d.Mode == "":
 		return &messages.Error{
 			Code: messages.Refused, Reason: "directory", Message: d.Path + ": " + d.Why,
-			Hint: "put back what the daemon keeps there, or end the daemon with troupe shutdown --stop-jobs: the next one makes it anew",
+			Hint: "restore its contents, or stop the daemon with troupe shutdown --stop-jobs: the next one creates it again",
 		}
 	}
 	if err := config.Probe(d.Path); err != nil {
@@ -49,7 +49,7 @@ func takesWork(d directory) error {
 	}
 	if needs := keeper.DiskNeeded(filepath.Join(d.Path, config.KeeperName)); d.Free < needs {
 		return &messages.Error{
-			Code: messages.ResourceExhausted, Reason: "directory", Hint: "make room",
+			Code: messages.ResourceExhausted, Reason: "directory", Hint: "free disk space",
 			Message: fmt.Sprintf("%s has %s free, and the journal of the keeper needs %s", d.Path, humanize.IBytes(uint64(d.Free)), humanize.IBytes(uint64(needs))),
 		}
 	}

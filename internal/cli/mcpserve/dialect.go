@@ -30,7 +30,7 @@ func checkDialect(name string) error {
 	if slices.Contains(DialectNames, name) {
 		return nil
 	}
-	return messages.Invalid("dialect", "there is no dialect "+name+"; use one of "+strings.Join(DialectNames, ", "))
+	return messages.Invalid("dialect", "invalid dialect "+name+": use one of "+strings.Join(DialectNames, ", "))
 }
 
 // dialectFactory creates the sessions of a dialect.
@@ -82,7 +82,7 @@ func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slo
 		s.prefix = at.Prefix
 	}
 	if _, err := artifact.Sweep(sessionsDir(), sessionsPrefix, nil); err != nil {
-		log.Warn("files of sessions that have ended stay", "error", err)
+		log.Warn("cannot remove the files of ended sessions", "error", err)
 	}
 	switch f.Dialect {
 	case "opencode":
@@ -98,7 +98,7 @@ func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slo
 func (s *dialectFactory) files(name string) *artifact.Dir {
 	dir, err := artifact.NewDir(sessionsDir(), sessionsPrefix+name)
 	if err != nil {
-		s.log.Warn("long outputs of a session have no files", "session", name, "error", err)
+		s.log.Warn("cannot save long outputs of a session to files", "session", name, "error", err)
 	}
 	return dir
 }

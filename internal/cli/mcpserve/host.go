@@ -217,8 +217,8 @@ func (h *Host) Both(ctx context.Context, id messages.JobID, behind [2]int64, mos
 		p, err := c.Text(ctx, id, client.TextView{Both: true, Behind: behind, Bytes: int64(most)})
 		if errors.Is(err, &messages.Error{Code: messages.InvalidParams}) {
 			err = &messages.Error{
-				Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older than this troupe, and does not show two streams together",
-				Hint: "read shows each of them; behind troupe shutdown, which the jobs outlive, the next daemon can",
+				Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older than this troupe and cannot show two streams together",
+				Hint: "use read for each stream, or restart the daemon with troupe shutdown: its jobs keep running",
 			}
 		}
 		return messages.OutputPage{Job: p.Job, Text: p.Text, To: p.To, Bytes: p.Bytes, Truncated: p.Truncated, Closed: p.Closed}, err

@@ -62,7 +62,7 @@ func (s *dialectFactory) keep(o *omp.Options) *artifact.Dir {
 	}
 	path, err := dir.Path()
 	if err != nil {
-		s.log.Warn("long outputs of a session have no files", "session", o.SessionID, "error", err)
+		s.log.Warn("cannot save long outputs of a session to files", "session", o.SessionID, "error", err)
 		return dir
 	}
 	o.Files = artifact.NewStore(filepath.Join(path, "artifacts"))
@@ -99,7 +99,7 @@ func ompDialect(c *config.OMPSettings, s *dialectFactory) (omp.Settings, error) 
 		o.Minimizer.Filters, err = minimize.ParseFilters(text)
 	}
 	if err != nil {
-		return o, messages.Invalid(out.ConfigReason, "omp.minimize_filters: the filters in "+c.MinimizeFilters+" cannot be used: "+err.Error())
+		return o, messages.Invalid(out.ConfigReason, "omp.minimize_filters: cannot use the filters in "+c.MinimizeFilters+": "+err.Error())
 	}
 	return o, nil
 }

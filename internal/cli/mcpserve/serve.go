@@ -102,11 +102,11 @@ func (f *Flags) check() error {
 		return err
 	}
 	if f.Keep && f.NoDaemon {
-		return messages.Invalid("keep", "without a daemon no job outlives this process; leave out --keep or --no-daemon")
+		return messages.Invalid("keep", "--keep and --no-daemon contradict each other: without a daemon, jobs end with this process; give one of them")
 	}
 	for _, tool := range f.Tools {
 		if strings.TrimSpace(tool) == "" || len(tool) > messages.MaxNameLength || strings.ContainsAny(tool, "\n\r\x00") {
-			return messages.Invalid("tools", "--tools wants names of tools, with commas between them")
+			return messages.Invalid("tools", "invalid --tools: use names of tools, separated by commas")
 		}
 	}
 	return nil
@@ -186,7 +186,7 @@ func serveMCPOverHTTP(ctx context.Context, m *cli.Main, at *config.Settings, f *
 	defer endpoint.Close()
 	mux := stdhttp.NewServeMux()
 	mux.Handle(mcpPath, handler)
-	terminal.NewPrinter(m).Notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
+	terminal.NewPrinter(m).Notef("serving MCP at http://%s%s; clients need the token in %s", l.Addr(), mcpPath, file)
 	return serveUntil(ctx, http.LimitListener(l, mcpDoors), http.RequireToken(token, mux))
 }
 

@@ -38,7 +38,7 @@ func (c *settingsChecker) path(setting, path string) bool {
 	case path == "":
 		return false
 	case !filepath.IsAbs(path):
-		c.wrong(setting, "is %q; write an absolute path", path)
+		c.wrong(setting, "%q is relative; give an absolute path", path)
 		return false
 	}
 	return true
@@ -50,7 +50,7 @@ func (c *settingsChecker) directory(setting, path string) {
 		return
 	}
 	if info, err := (disk.Files{}).Stat(path); err == nil && !info.IsDir() {
-		c.wrong(setting, "is %s, which is no directory; name one, or leave it out", path)
+		c.wrong(setting, "%s is not a directory; give a directory, or leave it out", path)
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *settingsChecker) shell(setting, path string) {
 		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 	})
 	if bad != nil {
-		c.wrong(setting, "cannot be: %s; %s", bad.Message, bad.Hint)
+		c.wrong(setting, "is invalid: %s; %s", bad.Message, bad.Hint)
 	}
 }
 
@@ -84,7 +84,7 @@ func (c *settingsChecker) atMost(setting string, given, most config.Duration) {
 func (c *settingsChecker) mcp(s config.MCPSettings) {
 	for _, name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "= \t\n\x00") {
-			c.wrong("mcp.env", "has %q; it is a list of names of variables, without their values", name)
+			c.wrong("mcp.env", "has %q; use names of variables, without values", name)
 		}
 	}
 }
@@ -123,13 +123,13 @@ func (c *settingsChecker) rule(setting string, nth int, r config.Rule) {
 	why := ""
 	switch {
 	case r.Pattern == "":
-		why = "no pattern; write a regular expression that finds the commands"
+		why = "no pattern; give a regular expression that matches the commands"
 	case r.Tool == "":
-		why = "no tool; name the one that is to be used instead"
+		why = "no tool; give the tool to use instead"
 	case r.Message == "":
-		why = "no message; write what the model is told"
+		why = "no message; give the text for the model"
 	case len(shelltext.Compile([]shelltext.Rule{shelltext.Rule(r)})) == 0:
-		why = fmt.Sprintf("the pattern %q with the flags %q, which is no regular expression (RE2: it does not look ahead or behind; flags are of JavaScript)", r.Pattern, r.Flags)
+		why = fmt.Sprintf("the invalid pattern %q with the flags %q; use RE2 syntax, which has no lookahead or lookbehind, and flags of JavaScript", r.Pattern, r.Flags)
 	}
 	if why != "" && c.err == nil {
 		c.err = config.TableError(c.file, c.text, setting, nth, fmt.Sprintf("%s, rule %d, has %s", setting, nth, why))
@@ -142,7 +142,7 @@ func (c *settingsChecker) opencode(s *config.OpenCodeSettings) {
 	c.directory("opencode.data_dir", s.DataDir)
 	for _, word := range s.Banned {
 		if word == "" || strings.ContainsAny(word, " \t\r\n") {
-			c.wrong("opencode.banned", "has %q; it is a list of first words of commands, as \"curl\"", word)
+			c.wrong("opencode.banned", "has %q; use first words of commands, such as \"curl\"", word)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (c *settingsChecker) copilot(s *config.CopilotSettings) {
 	c.atMost("copilot.initial_wait", s.InitialWait, config.Duration{Duration: copilot.MostWait})
 	c.directory("copilot.detached_logs", s.DetachedLogs)
 	if name := s.DetachedNames; strings.ContainsAny(name, "/\x00\n") || len(name) > messages.MaxNameLength || strings.HasPrefix(name, ".") {
-		c.wrong("copilot.detached_names", "is %q; it must be the beginning of the name of a file, of at most %d bytes", name, messages.MaxNameLength)
+		c.wrong("copilot.detached_names", "is %q; it must be the beginning of a file name, of at most %d bytes", name, messages.MaxNameLength)
 	}
 }
 
