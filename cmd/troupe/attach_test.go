@@ -57,7 +57,7 @@ func TestPipedInputWaitsForTheLease(t *testing.T) {
 	second := d.beside("attach", "one")
 	second.Stdin = bytes.NewReader([]byte("yours\n"))
 	second.start()
-	second.err.has(t, "somebody else types; you watch")
+	second.err.has(t, "another client has the input lease; read-only (take it: troupe attach --take ")
 	require.NoError(t, in.Close())
 	first.ends(5)
 	second.ends(5)

@@ -118,7 +118,7 @@ func TestTheDaemonEndsUnderACommand(t *testing.T) {
 // The status is troupe's own and does not report an end of the job.
 func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 	t.Parallel()
-	for sig, says := range map[syscall.Signal]string{syscall.SIGKILL: "the daemon has left (", syscall.SIGTERM: "the node is shutting down"} {
+	for sig, says := range map[syscall.Signal]string{syscall.SIGKILL: "the connection to the daemon broke (", syscall.SIGTERM: "the node is shutting down"} {
 		t.Run(cli.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
 			d := serves(t, nil)
@@ -138,8 +138,8 @@ func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 				require.NotContains(t, p.err.String(), "failed")
 				require.NotContains(t, p.err.String(), "EOF")
 			}
-			wait.err.has(t, says, "the server is closing", "the daemon has left (") // its request may not have arrived
-			match.err.has(t, says, "the server is closing", "the daemon has left (")
+			wait.err.has(t, says, "the server is closing", "the connection to the daemon broke (") // its request may not have arrived
+			match.err.has(t, says, "the server is closing", "the connection to the daemon broke (")
 			d.beside("serve").start().err.has(t, `"message":"ready"`)
 			d.beside("kill", "mine").start().ends(0)
 		})
@@ -179,7 +179,7 @@ func TestTheDaemonDiesUnderACommand(t *testing.T) {
 	pid := p.line()
 	d.send(syscall.SIGKILL)
 	p.ends(125)
-	p.err.has(t, "troupe: the daemon has left")
+	p.err.has(t, "troupe: the connection to the daemon broke")
 	<-d.ended
 	require.True(t, alive(pid))
 

@@ -32,11 +32,11 @@ func TestAttachedAtATerminal(t *testing.T) {
 
 	second, q := openTerminal(t), d.beside("attach", "--take", "talk")
 	q.at(second)
-	first.shown.has(t, "somebody else types now; you watch")
+	first.shown.has(t, "another client took the input lease; read-only (take it back: troupe attach --take ")
 	second.keys(t, "mine\r")
 	first.shown.has(t, "got mine")
 	second.keys(t, "\x10\x11")
-	second.shown.has(t, "left job talk as it is")
+	second.shown.has(t, "left job talk; it keeps running")
 	q.ends(0)
 
 	second, q = openTerminal(t), d.beside("attach", "--take", "talk")
@@ -153,8 +153,8 @@ func TestACommandEndsWithoutADaemon(t *testing.T) {
 func TestTheStartOfADaemonHasADeadline(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, locked, says string }{
-		{"the daemon hangs", "troupe-0", "has not been ready for 10s (see "},
-		{"another one starts it", "troupe/" + config.StartName, "another troupe has been starting the daemon for 10s (see "},
+		{"the daemon hangs", "troupe-0", "was not ready within 10s (see "},
+		{"another one starts it", "troupe/" + config.StartName, "another troupe did not finish the start of the daemon within 10s (see "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

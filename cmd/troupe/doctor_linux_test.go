@@ -86,7 +86,7 @@ func TestDoctorFindsTheDaemonWithoutASocket(t *testing.T) {
 	d := serves(t, nil)
 	require.NoError(t, os.Remove(d.awaitText(`"address":"`, `"`)))
 	p := d.beside("doctor").start()
-	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: a daemon cannot start: another daemon, process %d, holds the state directory %s (", d.Process.Pid, d.file("troupe")))
+	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: a daemon cannot start: another daemon, process %d, has locked the state directory %s (", d.Process.Pid, d.file("troupe")))
 	p.ends(1)
 	d.send(syscall.SIGTERM)
 	d.ends(0)

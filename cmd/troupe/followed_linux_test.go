@@ -38,7 +38,7 @@ func TestFaultTheKeeperDiesUnderAFollower(t *testing.T) {
 		p.rest()
 		p.ends(cli.StatusOwn)
 		require.Contains(t, p.err.String(), "troupe: the keeper died while the job ran", name)
-		require.NotContains(t, p.err.String(), "the daemon has left", name)
+		require.NotContains(t, p.err.String(), "the connection to the daemon broke", name)
 	}
 	p = m.beside("logs", "-f", "file").start() // a later client, too
 	require.True(t, strings.HasPrefix(p.rest(), "said\n1\n"))
@@ -60,14 +60,14 @@ func TestFaultTheDaemonDiesUnderWhoIsAttached(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "got one", types.line())
 	watches.start()
-	watches.err.has(t, "you watch")
+	watches.err.has(t, "read-only")
 	d.send(syscall.SIGKILL)
 	<-d.ended
 	_, err = typed.WriteString("two\n") // it is lost with the connection
 	require.NoError(t, err)
 	for _, p := range []*process{watches, types} {
 		p.ends(cli.StatusOwn)
-		require.True(t, strings.HasSuffix(p.err.String(), "troupe: the daemon has left (troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach goes-on comes back to it)\n"), p.err.String())
+		require.True(t, strings.HasSuffix(p.err.String(), "troupe: the connection to the daemon broke (restart the daemon with troupe serve; then troupe ps -a shows the job, and troupe attach goes-on connects to it again)\n"), p.err.String())
 	}
 	require.NoError(t, typed.Close())
 	d.beside("serve").start().err.has(t, `"message":"ready"`)

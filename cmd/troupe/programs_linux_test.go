@@ -150,7 +150,7 @@ func TestFaultVimOutlivesTheDaemon(t *testing.T) {
 	second.has("hello world")
 	second.keys("C-p", "C-q")
 	second.awaitEnd()
-	require.Contains(t, second.shows(), "begun\ntroupe: left job ed as it is\nended 0")
+	require.Contains(t, second.shows(), "begun\ntroupe: left job ed; it keeps running\nended 0")
 	require.Contains(t, second.state(), "alternate 0, cursor 1")
 
 	third := x.sits("third", "echo $$ > shell; exec troupe attach ed")

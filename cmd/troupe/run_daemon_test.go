@@ -17,7 +17,7 @@ func TestAClientWithoutDescriptorsSaysSo(t *testing.T) {
 			p := d.beside().bash(fmt.Sprintf("ulimit -n %d; troupe %s", n, verb)).start()
 			p.rest()
 			<-p.ended
-			require.NotContains(t, p.err.String(), "the daemon has left", "%d for %s", n, verb)
+			require.NotContains(t, p.err.String(), "the connection to the daemon broke", "%d for %s", n, verb)
 			said += p.err.String()
 		}
 	}

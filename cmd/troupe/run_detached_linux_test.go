@@ -285,7 +285,7 @@ func TestSecurityDetachedPidFiles(t *testing.T) {
 	require.NoError(t, os.Symlink("out.pid", p.file("link.pid")))
 	require.NoError(t, syscall.Mkfifo(p.file("fifo.pid"), 0o600))
 	for name, says := range map[string]string{
-		"other.pid": "does not tell of a job", "reused.pid": "does not tell of a job", "rebooted.pid": "the machine was started anew", "elsewhere.pid": "nothing is known",
+		"other.pid": "does not match a job", "reused.pid": "does not match a job", "rebooted.pid": "the machine was rebooted", "elsewhere.pid": "there is no record",
 		"bare.pid": "is not a pid file", "empty.pid": "is not a pid file", "init.pid": "is not a pid file",
 		"open.pid": "cannot be trusted", "link.pid": "cannot be read", "fifo.pid": "cannot be trusted", "missing.pid": "cannot be read",
 	} {

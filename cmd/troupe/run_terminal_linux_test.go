@@ -170,7 +170,7 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second.keys(t, "\x10\x11")
 	q.ends(0)
 	second.shown.has(t, "<c>\x1b[?1049ltroupe: ")
-	second.shown.has(t, "left job paints as it is")
+	second.shown.has(t, "left job paints; it keeps running")
 	if after := second.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 	}
@@ -406,7 +406,7 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	one.shown.has(t, "got first.")
 	two.resize(t, 10, 40)
 	q := d.beside("attach", "reads").at(two)
-	two.shown.has(t, "somebody else types; you watch")
+	two.shown.has(t, "another client has the input lease; read-only")
 	two.resize(t, 11, 41)
 	two.keys(t, "x")
 	two.shown.has(t, "another client has the input lease of the job")
@@ -417,7 +417,7 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	one.shown.has(t, "got size.24 80")
 	one.keys(t, "\x10\x11")
 	p.ends(0)
-	two.shown.has(t, "nobody else types any more: now you do\r\n") // our terminal makes none of a LF now
+	two.shown.has(t, "you have the input lease now and can type\r\n") // our terminal makes none of a LF now
 	sized := func(size string) func() bool {
 		return func() bool { return fmt.Sprint(d.record("reads")["terminal"]) == size }
 	}

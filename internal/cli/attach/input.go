@@ -72,7 +72,7 @@ func (s *attachSession) write(ctx context.Context, b []byte) error {
 		piece := b[:min(len(b), wire.MaxAttachInput)]
 		switch {
 		case s.typed && !s.window.try():
-			s.screen.Notef("the job does not read; this was not sent")
+			s.screen.Notef("the job does not read its input; this text was not sent")
 			return nil
 		case !s.typed && !s.window.take(ctx):
 			<-ctx.Done() // keep showing the job

@@ -31,7 +31,7 @@ type Flags struct {
 func (f *Flags) Check(a *connect.Command) (err error) {
 	switch {
 	case a.JSON:
-		return messages.Invalid("json", "attach prints what the job prints, which is no object; use troupe show --json")
+		return messages.Invalid("json", "attach prints what the job prints and has no JSON output; use troupe show --json")
 	case f.Watch && f.Take:
 		return messages.Invalid("lease", "--watch and --take contradict each other; give one of them")
 	}
@@ -73,7 +73,7 @@ func Attach(a *connect.Command, f *Flags) error {
 	}
 	if job.State.Ended() {
 		return &messages.Error{
-			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
+			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows its output",
 		}
 	}
 	s := &attachSession{Command: a, screen: terminal.NewPrinter(a.Main), detachKeys: f.leave, typed: cli.IsTerminal(a.Main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
@@ -177,7 +177,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 		s.screen.GivesBack(true, signals)
 		restore()
 		if err == nil {
-			s.screen.Notef("left job %s as it is", s.Args[0])
+			s.screen.Notef("left job %s; it keeps running", s.Args[0])
 		}
 		return err
 	case sig := <-signals.Incoming:
@@ -212,7 +212,7 @@ func (s *attachSession) readOutput(ctx context.Context) error {
 // connError describes a broken connection and how to find the job again.
 func (s *attachSession) connError(err error) error {
 	left := connect.BrokenOff(err)
-	left.Hint = "troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach " + s.Args[0] + " comes back to it"
+	left.Hint = "restart the daemon with troupe serve; then troupe ps -a shows the job, and troupe attach " + s.Args[0] + " connects to it again"
 	return left
 }
 
@@ -230,10 +230,10 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 		s.setAnswering(said)
 	case wire.AttachGap:
 		s.shown = said.To
-		s.screen.Notef("%d bytes were not kept", said.To-said.From)
+		s.screen.Notef("%d bytes of the output were not kept", said.To-said.From)
 	case wire.AttachAsked: // we keep the lease; another client must use --take
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
-		s.screen.Notef("somebody else wants to type")
+		s.screen.Notef("another client asks for the input lease; you keep it")
 	case wire.AttachWritten:
 		s.window.give()
 	case wire.AttachLease:
@@ -250,12 +250,12 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 		switch said.Reason {
 		case wire.LeaseGranted:
 			if s.watches {
-				s.screen.Notef("nobody else types any more: now you do")
+				s.screen.Notef("you have the input lease now and can type")
 			}
 		case wire.LeaseTaken:
-			s.screen.Notef("somebody else types now; you watch")
+			s.screen.Notef("another client took the input lease; read-only (take it back: troupe attach --take %s)", s.Args[0])
 		case wire.LeaseRefused:
-			s.screen.Notef("somebody else types; you watch (troupe attach --take takes it from them)")
+			s.screen.Notef("another client has the input lease; read-only (take it: troupe attach --take %s)", s.Args[0])
 			s.refused(ctx)
 		}
 		s.watches, s.refusalNoted = !said.Held, false

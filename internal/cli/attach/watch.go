@@ -23,7 +23,7 @@ func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func(
 		return from, leave // fall back to text
 	}
 	if ours := cli.TerminalSize(s.Main); ours.Rows < now.Rows || ours.Cols < now.Cols {
-		s.screen.Notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
+		s.screen.Notef("the terminal of job %s has %d rows and %d columns; this terminal is smaller", job.ID, now.Rows, now.Cols)
 	}
 	s.raw = true
 	s.screen.Follows(s.Main)

@@ -21,8 +21,8 @@ func BrokenOff(err error) *messages.Error {
 		err = at.Err
 	}
 	left := &messages.Error{
-		Code: messages.Internal, Reason: "daemon", Message: "the daemon has left",
-		Hint: "troupe serve starts it again; troupe ps -a then says what became of the job",
+		Code: messages.Internal, Reason: "daemon", Message: "the connection to the daemon broke",
+		Hint: "restart the daemon with troupe serve; then troupe ps -a shows what became of the job",
 	}
 	if !wasClosed(err) {
 		left.Message += ": " + err.Error()

@@ -16,7 +16,7 @@ import (
 	"troupe/messages"
 )
 
-// A verb whose connection breaks reports that the daemon has left, and not the request:
+// A verb whose connection breaks reports that the connection to the daemon broke, and not the request:
 // "Post "http://troupe/v1/wait": EOF" does not help a user.
 func TestAVerbSaysThatTheDaemonLeft(t *testing.T) {
 	for _, broken := range []error{
@@ -27,10 +27,10 @@ func TestAVerbSaysThatTheDaemonLeft(t *testing.T) {
 	} {
 		err := Connected(broken)
 		require.ErrorIs(t, err, DaemonLeft)
-		require.Equal(t, "the daemon has left (troupe serve starts it again; troupe ps -a then says what became of the job)", out.Coded(err).Error())
+		require.Equal(t, "the connection to the daemon broke (restart the daemon with troupe serve; then troupe ps -a shows what became of the job)", out.Coded(err).Error())
 	}
 
-	require.Equal(t, "the daemon has left: it is no stream", BrokenOff(errors.New("it is no stream")).Message)
+	require.Equal(t, "the connection to the daemon broke: it is no stream", BrokenOff(errors.New("it is no stream")).Message)
 
 	for _, other := range []error{nil, cli.ExitStatus(3), errors.New("full"), &out.OutputError{Err: unix.EPIPE}, messages.Invalid("job", "none"), &url.Error{Op: "Get", Err: messages.Invalid("job", "none")}} {
 		require.Equal(t, other, Connected(other))

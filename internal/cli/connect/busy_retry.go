@@ -70,8 +70,8 @@ func Dial(ctx context.Context, socket string) (*client.Client, error) {
 		c, err := client.Dial(dialCtx, socket)
 		if err != nil && dialCtx.Err() != nil && ctx.Err() == nil {
 			err = &messages.Error{
-				Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("the daemon at %s has not answered for %v", socket, answerPatience),
-				Hint: "see whether its process runs (its log is in the state directory), end it, and try again: its jobs go on",
+				Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("the daemon at %s did not answer within %v", socket, answerPatience),
+				Hint: "check its process and its log in the state directory, kill it, and retry: its jobs keep running",
 			}
 		}
 		return c, err

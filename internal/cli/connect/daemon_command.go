@@ -32,7 +32,7 @@ func NewCommand(m *cli.Main, cmd *cobra.Command, check, do func(*Command) error)
 	var asJSON bool
 	cmd.Flags().SortFlags = false
 	if cmd.Flags().Lookup("json") == nil {
-		cmd.Flags().BoolVar(&asJSON, "json", false, "print one object, and nothing else")
+		cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, and nothing else")
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.Client = true
@@ -72,8 +72,8 @@ func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
 
 func noDaemon(socket string) *messages.Error {
 	return &messages.Error{
-		Code: messages.NotFound, Reason: "daemon", Message: "no daemon",
-		Hint: "nobody listens at " + socket + "; troupe serve starts one, troupe run -b does, too",
+		Code: messages.NotFound, Reason: "daemon", Message: "no daemon at " + socket,
+		Hint: "start one with troupe serve or troupe run -b",
 	}
 }
 

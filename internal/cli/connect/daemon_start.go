@@ -46,7 +46,7 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 	case err == nil:
 		return c, nil
 	case ctx.Err() != nil:
-		return nil, notReady("the daemon at "+at.Socket+" takes no requests", at)
+		return nil, notReady("the daemon at "+at.Socket+" did not accept requests", at)
 	case !errors.Is(err, client.ErrNoDaemon):
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 	if err != nil {
 		return nil, err
 	}
-	s.Notef("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
+	s.Notef("started the daemon, process %d at %s; troupe shutdown stops it", pid, at.Socket)
 	return Dial(context.Background(), at.Socket)
 }
 
@@ -85,11 +85,11 @@ func turn(ctx context.Context, at *config.Settings) (done func(), err error) {
 	select {
 	case err := <-locked:
 		if err != nil {
-			return nil, fmt.Errorf("the start of a daemon cannot be locked: %w", err)
+			return nil, fmt.Errorf("cannot lock the start of the daemon: %w", err)
 		}
 		return func() { _ = lock.Close() }, nil
 	case <-ctx.Done(): // our exit releases the lock
-		return nil, notReady("another troupe has been starting the daemon", at)
+		return nil, notReady("another troupe did not finish the start of the daemon", at)
 	}
 }
 
@@ -97,8 +97,8 @@ func turn(ctx context.Context, at *config.Settings) (done func(), err error) {
 // running: it may have much to read, and has no job itself.
 func notReady(what string, at *config.Settings) *messages.Error {
 	return &messages.Error{
-		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s for %v", what, startPatience),
-		Hint: "see " + filepath.Join(at.State, config.LogName) + ", then try again, or end that process",
+		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s within %v", what, startPatience),
+		Hint: "see " + filepath.Join(at.State, config.LogName) + "; retry, or kill that process",
 	}
 }
 
@@ -106,16 +106,16 @@ func notReady(what string, at *config.Settings) *messages.Error {
 // and no directory, and of the environment only what a daemon needs.
 func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) {
 	if err := setCloseOnExec(); err != nil {
-		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
+		return 0, fmt.Errorf("the daemon would inherit open files: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return 0, fmt.Errorf("the daemon's program cannot be found: %w", err)
+		return 0, fmt.Errorf("cannot find the daemon's program: %w", err)
 	}
 	logFile := filepath.Join(at.State, config.LogName)
 	log, err := os.OpenFile(logFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return 0, fmt.Errorf("the daemon has no log: %w", err)
+		return 0, fmt.Errorf("cannot open the daemon's log: %w", err)
 	}
 	defer log.Close()
 	ready, reportPipe, err := os.Pipe()
@@ -130,7 +130,7 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 	err = cmd.Start()
 	_ = reportPipe.Close()
 	if err != nil {
-		return 0, fmt.Errorf("the daemon cannot be started: %w", err)
+		return 0, fmt.Errorf("cannot start the daemon: %w", err)
 	}
 	if until, ok := ctx.Deadline(); ok {
 		_ = ready.SetReadDeadline(until)
@@ -138,7 +138,7 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 	pid := cmd.Process.Pid
 	err = ReadReport(ready, logFile)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return 0, notReady(fmt.Sprintf("the daemon, process %d, has not been ready", pid), at)
+		return 0, notReady(fmt.Sprintf("the daemon, process %d, was not ready", pid), at)
 	}
 	if err != nil {
 		_ = cmd.Wait()

@@ -16,7 +16,7 @@ import (
 func FleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return keeper.FleetOptions{}, fmt.Errorf("the keeper's program cannot be found: %w", err)
+		return keeper.FleetOptions{}, fmt.Errorf("cannot find the keeper's program: %w", err)
 	}
 	return keeper.FleetOptions{Root: filepath.Join(at.State, config.DetachedName), Program: []string{self, "keeper"}, Build: m.Describe().Version}, nil
 }
@@ -25,7 +25,7 @@ func FleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error)
 // there are any.
 func noDaemonHint(m *cli.Main, e *messages.Error, at *config.Settings) error {
 	if root := filepath.Join(at.State, config.DetachedName); len(keeper.ListDetached(root)) > 0 {
-		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
+		e.Hint += "; detached jobs are in " + root + ": show, logs, wait, stop and kill take their --pid-file"
 	}
 	return e
 }

@@ -43,13 +43,13 @@ func HeldByAnother(ctx context.Context, state string) error {
 // the process, since a signal is the only way to stop a daemon without its socket.
 func HeldBy(state, lock string) error {
 	err := &messages.Error{
-		Code: messages.Conflict, Reason: "state", Message: "another daemon holds the state directory " + state,
-		Hint: "use it, end it with troupe shutdown, or name another directory with --state",
+		Code: messages.Conflict, Reason: "state", Message: "another daemon has locked the state directory " + state,
+		Hint: "use it, stop it with troupe shutdown, or choose another directory with --state",
 	}
 	text, rerr := os.ReadFile(lock)
 	if pid, perr := strconv.Atoi(strings.TrimSpace(string(text))); rerr == nil && perr == nil && pid > 1 {
-		err.Message = fmt.Sprintf("another daemon, process %d, holds the state directory %s", pid, state)
-		err.Hint = fmt.Sprintf("use it, end it with troupe shutdown or, if its socket is gone, with kill %d, or name another directory with --state", pid)
+		err.Message = fmt.Sprintf("another daemon, process %d, has locked the state directory %s", pid, state)
+		err.Hint = fmt.Sprintf("use it, stop it with troupe shutdown, or with kill %d if its socket is gone, or choose another directory with --state", pid)
 	}
 	return err
 }

@@ -26,17 +26,17 @@ const pidFlag = "pid-file"
 
 // ByPIDFile lets a verb take a detached job by its pid file; it needs no daemon.
 func ByPIDFile(cmd *cobra.Command) {
-	cmd.Flags().String(pidFlag, "", "the detached job of the pid file `FILE`; no daemon is needed")
+	cmd.Flags().String(pidFlag, "", "use the detached job of the pid file `FILE`; needs no daemon")
 	args := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
 		if !cmd.Flags().Changed(pidFlag) {
 			return args(cmd, given)
 		}
 		if PIDFileOf(cmd) == "" {
-			return messages.Invalid(pidFlag, "--pid-file is empty; leave it out or name a file")
+			return messages.Invalid(pidFlag, "--pid-file is empty; leave it out or give a file")
 		}
 		if len(given) > 0 {
-			e := messages.Invalid("arguments", "--pid-file names the job, so "+out.Quoted(given[0])+" is too much")
+			e := messages.Invalid("arguments", "--pid-file and the job "+out.Quoted(given[0])+" contradict each other")
 			e.Hint = "give one of them"
 			return e
 		}
@@ -116,8 +116,8 @@ var replaced = &messages.Error{Code: messages.Busy, Reason: "replaced"}
 func genuine(file string, p keeper.PIDFile) error {
 	refuse := func(why string) error {
 		return &messages.Error{
-			Code: messages.Refused, Reason: "pid_file", Message: fmt.Sprintf("%s does not tell of a job of troupe: %s; nothing was done to process %d", file, why, p.PID),
-			Hint: "name the .pid file that is beside the log of the job",
+			Code: messages.Refused, Reason: "pid_file", Message: fmt.Sprintf("%s does not match a job of troupe: %s; nothing was done to process %d", file, why, p.PID),
+			Hint: "name the .pid file beside the log of the job",
 		}
 	}
 	seen, err := keeper.Inspect(p.Dir)
@@ -125,13 +125,13 @@ func genuine(file string, p keeper.PIDFile) error {
 	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
 		return err
 	case err != nil:
-		return refuse("nothing is known of it in " + p.Dir)
+		return refuse("there is no record of it in " + p.Dir)
 	case filepath.Base(p.Dir) != string(p.Job) || seen.PID == 0:
-		return refuse("its keeper has not started it")
+		return refuse("its keeper has not started the job")
 	case seen.PID != p.PID || seen.StartTime != p.StartTime:
-		return refuse(fmt.Sprintf("the job was process %d, started at %d, not %d at %d", seen.PID, seen.StartTime, p.PID, p.StartTime))
+		return refuse(fmt.Sprintf("the job was process %d with start time %d, the file has %d and %d", seen.PID, seen.StartTime, p.PID, p.StartTime))
 	case seen.BootID != p.BootID:
-		return refuse("the machine was started anew since")
+		return refuse("the machine was rebooted since")
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 		return err
 	}
 	defer func() {
-		_ = node.Shutdown(context.WithoutCancel(ctx), messages.ShutdownNode{KeepJobs: true, Reason: "it was asked"})
+		_ = node.Shutdown(context.WithoutCancel(ctx), messages.ShutdownNode{KeepJobs: true, Reason: "the request is done"})
 	}()
 	dir, err := os.MkdirTemp("", "troupe-ask-")
 	if err != nil {
@@ -249,7 +249,7 @@ func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) err
 			}
 			seen, err := keeper.Inspect(p.Dir)
 			if err == nil {
-				err = out.Unsupported("follow", "without a daemon the log is not followed", "tail -f "+out.Quoted(seen.File)+" does it; or start one with troupe serve")
+				err = out.Unsupported("follow", "cannot follow a log without a daemon", "use tail -f "+out.Quoted(seen.File)+", or start a daemon with troupe serve")
 			}
 			return err
 		}
@@ -261,7 +261,7 @@ func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) err
 func waitWithoutDaemon(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error {
 	for _, condition := range []string{"match", "port", "quiet", "input"} {
 		if cmd.Flags().Changed(condition) {
-			return out.Unsupported("condition", "--"+condition+" needs a daemon: without one only the end of a detached job is waited for", "start one with troupe serve")
+			return out.Unsupported("condition", "--"+condition+" needs a daemon: without one, troupe can only wait for the end of a detached job", "start a daemon with troupe serve")
 		}
 	}
 	limit, cancel := ctx, context.CancelFunc(func() {})

@@ -52,7 +52,7 @@ func ReadReport(from io.Reader, log string) error {
 	if err := json.NewDecoder(io.LimitReader(from, config.MaxFile)).Decode(&report); errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	} else if err != nil {
-		return &messages.Error{Code: messages.Internal, Reason: "daemon", Message: "the daemon ended before it was ready", Hint: "see " + log}
+		return &messages.Error{Code: messages.Internal, Reason: "daemon", Message: "the daemon exited before it was ready", Hint: "see " + log}
 	}
 	if report.Error != nil {
 		return report.Error
