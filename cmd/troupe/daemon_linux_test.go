@@ -232,7 +232,7 @@ func TestAHeldCommandInTheDaemonIsTold(t *testing.T) {
 	d := serves(t, nil)
 	c, p := openTerminal(t), d.beside("run", "--max-output", "1000:pause", "head -c 100000 /dev/zero | tr '\\0' x; echo over")
 	p.at(c)
-	c.shown.has(t, "the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it")
+	c.shown.has(t, "the output has reached its limit of 1000 B: the command waits; Ctrl-C stops it")
 	p.send(syscall.SIGINT)
 	p.ends(130)
 }
@@ -253,7 +253,7 @@ func TestACommandHeldByAFullDiskInTheDaemonIsTold(t *testing.T) {
 	full := filepath.Join(state, "full")
 	fill(t, full)
 	open()
-	c.shown.has(t, "troupe: the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
+	c.shown.has(t, "troupe: the daemon cannot store the output: the command waits until it can; troupe doctor may show why, Ctrl-C stops it")
 	require.NoError(t, os.Remove(full))
 	p.ends(0)
 	require.True(t, strings.HasSuffix(out.String(), "\n99999\n100000\nover\n"))

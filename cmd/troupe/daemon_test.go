@@ -71,7 +71,7 @@ func TestSignalsReachACommandInTheDaemon(t *testing.T) {
 	p.line()
 	p.send(syscall.SIGINT)
 	p.ends(130)
-	p.err.has(t, "the command was ended: interrupted by SIGINT")
+	p.err.has(t, "the command was stopped: interrupted by SIGINT")
 }
 
 // A job that is followed shows each line when it comes, and its end.
@@ -264,6 +264,6 @@ func TestWhatCannotStartHasAnEmptyOutput(t *testing.T) {
 	for range 50 {
 		p := d.beside("run", "no-such-program", "with", "arguments").start()
 		p.ends(127)
-		require.NotContains(t, p.err.String(), "not shown")
+		require.NotContains(t, p.err.String(), "not printed")
 	}
 }

@@ -38,7 +38,7 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	q := d.beside("run", "echo woken").start()
 	require.Equal(t, "woken", q.line())
 	q.ends(0)
-	require.NotContains(t, q.err.String(), "waits for its turn", "nothing else was about to run")
+	require.NotContains(t, q.err.String(), "is queued in", "nothing else was about to run")
 	d.err.has(t, "does not answer")
 
 	stops(t, pid)

@@ -37,7 +37,7 @@ func TestACommandWaitsForRoomOnAFullDisk(t *testing.T) {
 			p := program(t, append(flags, fmt.Sprintf("seq 1 %d", n))...)
 			p.Env = append(p.Env, "TMPDIR="+dir)
 			p.start()
-			told := "troupe: the output cannot be stored in " + dir + ": the command waits until it can; troupe doctor may say why, Ctrl-C ends it\n"
+			told := "troupe: cannot store the output in " + dir + ": the command waits until this is possible; troupe doctor may show why, Ctrl-C stops it\n"
 			p.err.has(t, told)
 			if err := unix.Mount("", dir, "", unix.MS_REMOUNT, "size=64m"); err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestACommandDoesNotWaitForADirectoryThatMayNotBeWritten(t *testing.T) {
 	p.Env = append(p.Env, "TMPDIR="+dir)
 	p.Stdout = &lines{news: make(chan struct{}, 1)}
 	p.start().ends(cli.StatusOwn)
-	p.err.has(t, "troupe: the output cannot be stored in "+dir+": "+why+"; set TMPDIR to a directory of yours\n")
+	p.err.has(t, "troupe: cannot store the output in "+dir+": "+why+"; set TMPDIR to a directory of yours\n")
 	pid, err := os.ReadFile(p.file("pid"))
 	if err != nil {
 		t.Fatal(err)

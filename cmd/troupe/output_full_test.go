@@ -17,8 +17,8 @@ func TestACommandThatWaitsForRoomSaysSo(t *testing.T) {
 		args []string
 		want string
 	}{
-		"limit":  {[]string{"run", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it\n"},
-		"object": {[]string{"run", "--json", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it\n"},
+		"limit":  {[]string{"run", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C stops it\n"},
+		"object": {[]string{"run", "--json", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C stops it\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +37,7 @@ func TestACommandThatWaitsForRoomSaysSo(t *testing.T) {
 // is ended. What fits into memory needs none.
 func TestACommandDoesNotWaitForADirectoryThatIsMissing(t *testing.T) {
 	t.Parallel()
-	const want = "troupe: the output cannot be stored in /nowhere: no such file or directory; set TMPDIR to a directory of yours\n"
+	const want = "troupe: cannot store the output in /nowhere: no such file or directory; set TMPDIR to a directory of yours\n"
 	for name, flags := range map[string][]string{
 		"live": {"run"}, "object": {"run", "--json"}, "far below a limit": {"run", "--max-output", "1GB:pause"},
 	} {

@@ -137,8 +137,8 @@ func TestFaultVimOutlivesTheDaemon(t *testing.T) {
 	first.has("hello")
 	m.killed()
 	first.awaitEnd()
-	require.Contains(t, first.shows(), "begun\ntroupe: the daemon has left")
-	require.Contains(t, strings.ReplaceAll(first.shows(), "\n", ""), "troupe attach ed comes back to the command")
+	require.Contains(t, first.shows(), "begun\ntroupe: the connection to the daemon broke")
+	require.Contains(t, strings.ReplaceAll(first.shows(), "\n", ""), "troupe attach ed connects to the command again")
 	require.Contains(t, first.shows(), "ended 125")
 	require.Contains(t, first.state(), "alternate 0, cursor 1")
 

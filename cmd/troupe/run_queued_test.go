@@ -20,7 +20,7 @@ func TestACommandThatWaitsForItsTurnSaysSo(t *testing.T) {
 		d.beside("run", "-b", "exec sleep 600").start().ends(0)
 	}
 	p := d.beside("run", "-b", "--name", "third", "exec sleep 600").start()
-	p.err.has(t, "the command waits for its turn in scope main")
+	p.err.has(t, "the command is queued in scope main")
 	require.Equal(t, "queued", d.record("third")["state"])
 	d.beside("run", "--scope", "other", "true").start().ends(0)
 	d.beside("kill", "j1").start().ends(0)
@@ -38,7 +38,7 @@ func TestADirectoryThatGoesWhileACommandWaits(t *testing.T) {
 	d.beside("run", "-b", "exec sleep 600").start().ends(0)
 	require.NoError(t, os.Mkdir(d.file("sub"), 0o700))
 	p := d.beside("run", "-C", "sub", "echo > started").start()
-	p.err.has(t, "the command waits for its turn in scope main")
+	p.err.has(t, "the command is queued in scope main")
 	require.NoError(t, os.Remove(d.file("sub")))
 	d.beside("kill", "j1").start().ends(0)
 	p.ends(cli.StatusOwn)

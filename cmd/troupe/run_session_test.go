@@ -41,7 +41,7 @@ func TestASessionOutlivesTheEndsOfItsCommands(t *testing.T) {
 	child := q.line()
 	q.send(syscall.SIGINT)
 	q.ends(130)
-	q.err.has(t, "the command was ended: interrupted by SIGINT")
+	q.err.has(t, "the command was stopped: interrupted by SIGINT")
 	gone(t, child)
 	lives("behind Ctrl-C")
 

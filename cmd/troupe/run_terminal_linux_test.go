@@ -148,7 +148,7 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	first.keys(t, "\x10\x11")
 	p.ends(0)
 	first.shown.has(t, "<b>\r\ntroupe: ") // it has changed nothing
-	first.shown.has(t, "goes on in the background")
+	first.shown.has(t, "continues in the background")
 	if after := first.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 	}
@@ -263,7 +263,7 @@ func TestPtyWithoutInputIsInterrupted(t *testing.T) {
 	c.shown.has(t, "painted")
 	c.keys(t, "\x03")
 	p.ends(130)
-	if got := c.shown.String(); !strings.Contains(got, "\x1b[?1049ltroupe: the command was ended") {
+	if got := c.shown.String(); !strings.Contains(got, "\x1b[?1049ltroupe: the command was stopped") {
 		t.Errorf("it showed %q", got)
 	}
 }

@@ -41,13 +41,13 @@ func TestOneSignalAsksThenKills(t *testing.T) {
 			if got := p.line(); got != "asked" {
 				t.Errorf("the command was told %q", got)
 			}
-			p.err.has(t, "troupe: "+cli.SignalName(sig)+": the command was asked to end; once more kills it\n")
+			p.err.has(t, "troupe: "+cli.SignalName(sig)+": stopping the command; a second signal kills it\n")
 			p.ends(status)
 			gone(t, tree...)
 			if took := time.Since(asked); took < grace {
 				t.Errorf("it was killed after %v, within its grace", took)
 			}
-			if want := "troupe: the command was ended: interrupted by " + cli.SignalName(sig) + "\n"; !strings.HasSuffix(p.err.String(), want) {
+			if want := "troupe: the command was stopped: interrupted by " + cli.SignalName(sig) + "\n"; !strings.HasSuffix(p.err.String(), want) {
 				t.Errorf("the report is %q", p.err)
 			}
 		})
@@ -96,7 +96,7 @@ func TestASignalEndsTheWaitForTheDaemon(t *testing.T) {
 	for _, flags := range [][]string{{"-n"}, {"-b"}, {"--json"}, {"--pty"}, {"-b", "--json"}} {
 		for route, told := range map[string]string{
 			"GET /v1/version": "the command was not started",
-			"POST /v1/jobs":   "the command was given up before the daemon had said that it has it",
+			"POST /v1/jobs":   "the command was cancelled before the daemon confirmed it",
 		} {
 			t.Run(strings.Join(flags, " ")+" "+route, func(t *testing.T) {
 				t.Parallel()
@@ -135,7 +135,7 @@ func TestAPoliteCommandIsOneLine(t *testing.T) {
 	p.send(syscall.SIGINT)
 	p.ends(130)
 	gone(t, pid)
-	if got := p.err.String(); got != "troupe: the command was ended: interrupted by SIGINT\n" {
+	if got := p.err.String(); got != "troupe: the command was stopped: interrupted by SIGINT\n" {
 		t.Errorf("the report is %q", got)
 	}
 }
@@ -212,7 +212,7 @@ func TestASignalEndsTheWaitForAReader(t *testing.T) {
 			p.send(syscall.SIGINT)
 			p.ends(130)
 			gone(t, pid)
-			p.err.has(t, "troupe: nobody reads the end of the output: it was not shown\n")
+			p.err.has(t, "troupe: the output is not being read; the rest of it was not printed\n")
 		})
 	}
 }
@@ -256,7 +256,7 @@ func TestAnObjectThatWasCutShortIsNoSuccess(t *testing.T) {
 	asked()
 	p.send(syscall.SIGINT)
 	p.ends(130)
-	p.err.has(t, "troupe: nobody reads stdout: the result was not written, or only in part\n")
+	p.err.has(t, "troupe: stdout is not being read: the result was not written, or only in part\n")
 }
 
 // full returns the write end of a full pipe that has no active reader.

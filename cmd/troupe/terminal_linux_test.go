@@ -214,7 +214,7 @@ func TestControlC(t *testing.T) {
 	c.keys(t, "\x03")
 	p.ends(130)
 	gone(t, pid)
-	if got, want := c.shown.String(), pid+"\r\n^C\r\ntroupe: the command was ended: interrupted by SIGINT\r\n"; got != want {
+	if got, want := c.shown.String(), pid+"\r\n^C\r\ntroupe: the command was stopped: interrupted by SIGINT\r\n"; got != want {
 		t.Errorf("it showed %q, want %q", got, want)
 	}
 }

@@ -317,7 +317,7 @@ func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader
 	case coded.Code == messages.JobFinished, coded.Code == messages.NoInput:
 		return nil // the job reads no more
 	}
-	return fmt.Errorf("the input cannot be passed on: %w", err)
+	return fmt.Errorf("cannot forward the input: %w", err)
 }
 
 // started waits until the job has started or ended.

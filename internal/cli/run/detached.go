@@ -26,7 +26,7 @@ func logFile(r *messages.RunCommand, f *Flags) error {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
-		e := messages.Invalid("log", "the directory of the log cannot be found: "+err.Error())
+		e := messages.Invalid("log", "cannot find the directory of the log: "+err.Error())
 		e.Hint = "make it, or name another file"
 		return e
 	}
@@ -120,5 +120,5 @@ func (g *foreground) tellDetached(job messages.Job) {
 		return
 	}
 	log := job.Output[0].File
-	g.screen.Notef("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PIDFilePath(log))
+	g.screen.Notef("job %s is detached: its log is %s, its pid file %s", job.ID, log, keeper.PIDFilePath(log))
 }

@@ -35,7 +35,7 @@ func addVariable(m *cli.Main, r *messages.RunCommand, kv string) error {
 	name, _, given := strings.Cut(kv, "=")
 	if !messages.ValidEnvName(name) {
 		return &messages.Error{
-			Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("%q is no environment variable's name", name),
+			Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("invalid environment variable name %q", name),
 			Hint: "use NAME=value with letters, digits and '_', not beginning with a digit",
 		}
 	}
@@ -60,7 +60,7 @@ func readEnvFile(m *cli.Main, r *messages.RunCommand, name string) error {
 	case err != nil:
 		return out.Unreadable("env_file", "the environment file", err)
 	case len(b) > maxEnvFile:
-		return &messages.Error{Code: messages.TooLarge, Reason: "env_file", Message: fmt.Sprintf("%s is larger than %d bytes", name, maxEnvFile), Hint: "the kernel takes no larger environment"}
+		return &messages.Error{Code: messages.TooLarge, Reason: "env_file", Message: fmt.Sprintf("the environment file %s is larger than %d bytes", name, maxEnvFile), Hint: "shorten it: the kernel accepts no larger environment"}
 	}
 	for n, line := range strings.Split(string(b), "\n") {
 		line = strings.TrimSuffix(line, "\r")

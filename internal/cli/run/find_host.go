@@ -43,7 +43,7 @@ func (g *foreground) findHost() error {
 	}
 	g.request.Umask = g.main.Mask
 	if f.PromoteAfter.Given {
-		g.screen.Notef("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
+		g.screen.Notef("--promote-after has no effect without a daemon: the command stays in the foreground")
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
 	if err != nil {
@@ -142,7 +142,7 @@ func (g *foreground) tellGoesOn(job messages.Job) error {
 	case g.request.Detach && (err != nil || !g.flags.JSON):
 		g.tellDetached(job)
 	case err != nil || !g.flags.JSON && !g.request.Background:
-		g.screen.Notef("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
+		g.screen.Notef("job %s continues in the background; troupe logs -f %s shows its output, troupe stop %s stops it", job.ID, job.ID, job.ID)
 	}
 	if errors.Is(err, unix.EPIPE) {
 		return cli.ExitStatus(cli.SignalBase + int(unix.SIGPIPE))

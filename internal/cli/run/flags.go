@@ -36,7 +36,7 @@ type Flags struct {
 // check refuses contradictory and empty flags, and parses --detach-keys.
 func (f *Flags) check() *messages.Error {
 	if f.Cmd.Flags().Changed("detach-keys") && !f.PTY {
-		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")
+		return messages.Invalid("detach_keys", "--detach-keys needs a command on a terminal; add --pty")
 	}
 	var err error
 	if f.leave, err = terminal.ParseKeys(f.Keys); err != nil {
@@ -44,35 +44,35 @@ func (f *Flags) check() *messages.Error {
 	}
 	switch {
 	case f.Log != "" && !f.Detach:
-		return messages.Invalid("log", "--log is for a detached command; give --detach, or redirect the output")
+		return messages.Invalid("log", "--log needs a detached command; add --detach, or redirect the output")
 	case f.Detach && len(f.OnFinish) > 0:
-		return messages.Invalid("on_finish", "--detach and --on-finish contradict each other: a detached command needs no daemon, and only that tells of an end")
+		return messages.Invalid("on_finish", "--detach and --on-finish contradict each other: only a daemon delivers notices, and a detached command can end without one")
 	case f.Detach && f.PromoteAfter.Given:
 		return messages.Invalid("promote_after", "--detach and --promote-after contradict each other; give one of them")
 	case f.Detach && f.Interactive:
-		return messages.Invalid("stdin", "--detach and -i contradict each other: a detached command reads nothing")
+		return messages.Invalid("stdin", "--detach and -i contradict each other: a detached command has no input")
 	case f.Detach && f.Streams.Value == string(messages.SeparateStreams):
 		return messages.Invalid("streams", "--detach and --streams separate contradict each other: a detached command has one log")
 	case f.PTY && f.Streams.Value == string(messages.SeparateStreams):
 		return messages.Invalid("streams", "--pty and --streams separate contradict each other: a terminal has one stream")
 	case f.Background && f.NoDaemon && !f.Detach:
-		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
+		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon, a job ends with this process")
 	case f.Background && f.PromoteAfter.Given:
 		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
 	case f.Session == string(messages.DefaultSession):
-		return messages.Invalid("session", "the session default is that of the commands without one, which run beside one another; give another name")
+		return messages.Invalid("session", "the session default is for commands without --session, which run in parallel; use another name")
 	case f.Session != "" && f.Detach:
-		return messages.Invalid("session", "--session and --detach contradict each other: a command in the shell of a session ends with that")
+		return messages.Invalid("session", "--session and --detach contradict each other: a command in the shell of a session ends with that shell")
 	case f.Session != "" && f.NoDaemon:
-		return messages.Invalid("session", "--session and --no-daemon contradict each other: a session outlives the command")
+		return messages.Invalid("session", "--session and --no-daemon contradict each other: a session outlives the command, in the daemon")
 	case f.Session != "" && f.OnExit.Value == string(messages.KeepChildren):
-		return messages.Invalid("on_exit", "--session and --on-exit keep contradict each other: what a command leaves behind is the shell's, and ends with that")
+		return messages.Invalid("on_exit", "--session and --on-exit keep contradict each other: processes that the command leaves belong to the shell, and end with it")
 	case len(f.OnFinish) > 0 && f.NoDaemon:
-		return messages.Invalid("on_finish", "--on-finish and --no-daemon contradict each other: what tells of the end must outlive the command")
+		return messages.Invalid("on_finish", "--on-finish and --no-daemon contradict each other: only the daemon delivers notices")
 	case f.NoStdin && f.Interactive:
 		return messages.Invalid("stdin", "-n and -i contradict each other; give one of them")
 	case f.File == "-" && f.Interactive:
-		return messages.Invalid("stdin", "-f - reads the shell text from standard input, so -i has none to give; put the text in a file")
+		return messages.Invalid("stdin", "-f - and -i contradict each other: -f - reads the shell text from standard input; put the text in a file")
 	}
 	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy"} {
 		if l := f.Cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
@@ -85,7 +85,7 @@ func (f *Flags) check() *messages.Error {
 // checkLocal refuses flags that a command in this process cannot have.
 func (f *Flags) checkLocal() *messages.Error {
 	if messages.OnExit(f.OnExit.Value) == messages.KeepChildren {
-		return out.Unsupported("on_exit", "--on-exit keep needs a daemon: what a command leaves behind ends with this process", "leave it out, or start one with troupe serve")
+		return out.Unsupported("on_exit", "--on-exit keep needs a daemon: without one, processes that the command leaves end with this process", "leave it out, or start a daemon with troupe serve")
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (g *foreground) wait(end <-chan ended) ended {
 		case sig := <-g.signals.Incoming:
 			g.interrupt(sig)
 		case <-g.killHint:
-			g.screen.Notef("%s: the command was asked to end; once more kills it", cli.SignalName(g.signals.Got))
+			g.screen.Notef("%s: stopping the command; a second signal kills it", cli.SignalName(g.signals.Got))
 		case err := <-g.relayed:
 			g.relayDone(err)
 		case err := <-g.fatal:
@@ -179,7 +179,7 @@ func (g *foreground) flush(job messages.Job) {
 			g.signals.First(sig)
 		case <-late:
 		}
-		g.screen.Notef("nobody reads the end of the output: it was not shown")
+		g.screen.Notef("the output is not being read; the rest of it was not printed")
 		return
 	}
 }
@@ -193,7 +193,7 @@ func (g *foreground) relayDone(err error) {
 		return
 	}
 	if err != nil {
-		g.fail(err, "what it prints can no longer be shown: "+err.Error())
+		g.fail(err, "its output can no longer be printed: "+err.Error())
 	}
 }
 

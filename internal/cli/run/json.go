@@ -86,10 +86,10 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 	object.job.Output = slices.Clone(job.Output)
 	shown, err := g.host.view(ctx, job)
 	if err != nil && job.Outcome != messages.FailedToStart {
-		g.screen.Notef("the output cannot be read: %v", err)
+		g.screen.Notef("cannot read the output: %v", err)
 		shown.Truncated = wrote(job)
 	}
-	file, whole := "", "all of it"
+	file, whole := "", "the whole output"
 	for i := range object.job.Output {
 		out := &object.job.Output[i]
 		g.count(ctx, out)
@@ -98,7 +98,7 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 		}
 		file = out.File
 		if len(out.Elided) > 0 {
-			whole = "what is left of it"
+			whole = "the kept output"
 		}
 	}
 	if len(object.job.Output) > 1 {
@@ -117,9 +117,9 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 		switch {
 		case out.Counted:
 		case ctx.Err() != nil:
-			g.screen.Notef("the lines of %s were not counted: a signal came", out.Stream)
+			g.screen.Notef("the lines of %s were not counted: interrupted by a signal", out.Stream)
 		default:
-			g.screen.Notef("the lines of %s cannot be counted: %v", out.Stream, err)
+			g.screen.Notef("cannot count the lines of %s: %v", out.Stream, err)
 		}
 		return
 	}
@@ -131,7 +131,7 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
 	file, err := g.host.keep(job, *out)
 	if err != nil {
-		g.screen.Notef("the %s output cannot be kept: %v", out.Stream, err)
+		g.screen.Notef("cannot keep the %s output: %v", out.Stream, err)
 	}
 	out.File = file
 }

@@ -29,9 +29,9 @@ func (g *foreground) warnOutputFull(ctx context.Context) func() {
 		switch {
 		case err != nil: // the job has ended
 		case atLimit(g.request.Quota, job):
-			g.screen.Notef("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
+			g.screen.Notef("the output has reached its limit of %s: the command waits; Ctrl-C stops it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
 		case !g.host.ours():
-			g.screen.Notef("the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
+			g.screen.Notef("the daemon cannot store the output: the command waits until it can; troupe doctor may show why, Ctrl-C stops it")
 		default:
 			g.warnNoSpace()
 		}
@@ -56,7 +56,7 @@ func (g *foreground) warnNoSpace() {
 		g.abort(err)
 		return
 	}
-	g.screen.Notef("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
+	g.screen.Notef("cannot store the output in %s: the command waits until this is possible; troupe doctor may show why, Ctrl-C stops it", os.TempDir())
 }
 
 // probeStore returns an error if output can never be stored: TMPDIR is missing or not
@@ -71,7 +71,7 @@ func probeStore() error {
 	_, err = store.Dir()
 	for _, never := range []error{unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.EPERM, unix.EROFS, unix.ELOOP} {
 		if errors.Is(err, never) {
-			return fmt.Errorf("the output cannot be stored in %s: %w; set TMPDIR to a directory of yours", os.TempDir(), never)
+			return fmt.Errorf("cannot store the output in %s: %w; set TMPDIR to a directory of yours", os.TempDir(), never)
 		}
 	}
 	return nil

@@ -47,8 +47,8 @@ func (g *foreground) warnWaiting(ctx context.Context, h *daemonHost) {
 	switch in, is := h.session(ctx, job); {
 	case !is || in.Running < in.Parallel:
 	case g.request.Open != nil && g.request.Open.Live():
-		g.screen.Notef("the command waits for its turn in session %s: its shell runs one at a time", job.Session)
+		g.screen.Notef("the command is queued in session %s, whose shell runs one command at a time", job.Session)
 	default:
-		g.screen.Notef("the command waits for its turn in scope %s: as many run there as may at a time (limits.parallel); another --scope has turns of its own", job.Scope)
+		g.screen.Notef("the command is queued in scope %s: as many commands run there as limits.parallel allows; another --scope has a limit of its own", job.Scope)
 	}
 }

@@ -53,7 +53,7 @@ func (g *foreground) shutdown() error {
 func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
 	g.signals.Release()
 	if left > 0 {
-		g.screen.Notef("ended %s that the command left behind", out.Plural(left, "background process"))
+		g.screen.Notef("stopped %s that the command left", out.Plural(left, "background process"))
 	}
 	g.printSurvivors(shutdown)
 	if object != nil {
@@ -74,7 +74,7 @@ func (g *foreground) unknown(err error) error {
 	case g.fault != nil:
 		err = g.fault
 	default:
-		return g.givenUp("the command was given up before the daemon had said that it has it")
+		return g.givenUp("the command was cancelled before the daemon confirmed it")
 	}
 	g.signals.Release()
 	g.signals.WaitWriter(g.screen.Notes.Wait)
@@ -105,7 +105,7 @@ func (g *foreground) print(object any) {
 	})
 	if !read {
 		g.hurried = true
-		g.screen.Notef("nobody reads stdout: the result was not written, or only in part")
+		g.screen.Notef("stdout is not being read: the result was not written, or only in part")
 	} else if err := <-written; err != nil {
 		g.fault = &out.OutputError{Err: err}
 	}
@@ -119,7 +119,7 @@ func (g *foreground) status(job messages.Job) int {
 	case g.signals.HungUp(errors.Join(g.fault, g.outputErr)):
 		return cli.SignalBase + int(unix.SIGHUP)
 	case g.outputErr != nil && job.Outcome != messages.Cancelled:
-		g.screen.Notef("the output was not shown to its end: %v", g.outputErr)
+		g.screen.Notef("the end of the output was not printed: %v", g.outputErr)
 		return cli.StatusOwn
 	case g.fault != nil && job.Outcome != messages.FailedToStart:
 		g.screen.Notef("%v", g.fault)
@@ -135,31 +135,31 @@ func (g *foreground) status(job messages.Job) int {
 func (g *foreground) printEnd(job messages.Job) {
 	switch job.Outcome {
 	case messages.TimedOut:
-		g.screen.Notef("the command reached its deadline of %s and was ended", job.Timeout)
+		g.screen.Notef("the command reached its timeout of %s and was stopped", job.Timeout)
 	case messages.Cancelled:
 		if g.fault == nil {
-			g.screen.Notef("the command was ended: %s", job.Cause.Reason)
+			g.screen.Notef("the command was stopped: %s", job.Cause.Reason)
 		}
 	case messages.Signaled:
 		why := ""
 		if job.OOM == messages.Yes {
-			why = ": the machine or its memory limit had no memory left"
+			why = ": out of memory, of the machine or of its memory limit"
 		}
-		g.screen.Notef("the command was ended by signal %s%s", job.Status.Signal, why)
+		g.screen.Notef("the command was terminated by signal %s%s", job.Status.Signal, why)
 	case messages.FailedToStart, messages.Lost:
 		g.screen.Notef("%v", &job.Err)
 	}
 	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // a writer still waits for space, or a child holds the output open
-		g.screen.Notef("there was no room for the output for a while: its end may be missing")
+		g.screen.Notef("there was no space for the output for a while: its end may be missing")
 	}
 	for _, s := range job.Survivors {
 		g.screen.Notef("%v", out.SurvivorError(s))
 	}
 	if job.HasFlag(messages.FlagReplaced) {
-		g.screen.Notef("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
+		g.screen.Notef("session %s lost its shell: the command ran in a new one, in %s, without the functions and variables that were not exported", job.Session, job.Dir)
 	}
 	if job.HasFlag(messages.FlagNoSnapshot) {
-		g.screen.Notef("session %s began without what is set up for its shell: %s", job.Session, cmp.Or(g.unset, "it is not known why"))
+		g.screen.Notef("session %s: shell setup not loaded: %s", job.Session, cmp.Or(g.unset, "unknown reason"))
 	}
 	for _, flag := range job.Flags {
 		if text, ok := flagTexts[flag]; ok {
@@ -170,10 +170,10 @@ func (g *foreground) printEnd(job messages.Job) {
 
 // flagTexts are the notes for the flags that a user should know.
 var flagTexts = map[messages.Flag]string{
-	messages.FlagTreeUnverified: "only its process groups could be reached: what left them may still run",
-	messages.FlagLogTampered:    "its log was changed from outside: some of the output may be wrong",
-	messages.FlagLogUnlinked:    "its log was deleted while it ran: some of the output may be missing",
-	messages.FlagKeeperFault:    "troupe failed while it ran: some of the output may be missing",
+	messages.FlagTreeUnverified: "troupe could only reach the process groups of the command: processes that left them may still run",
+	messages.FlagLogTampered:    "the log was changed by another program: some of the output may be wrong",
+	messages.FlagLogUnlinked:    "the log was deleted while the command ran: some of the output may be missing",
+	messages.FlagKeeperFault:    "troupe failed while the command ran: some of the output may be missing",
 }
 
 // printGaps reports how many bytes were dropped before they were shown.

@@ -67,12 +67,12 @@ func setCommand(m *cli.Main, r *messages.RunCommand, f *Flags, args []string, ar
 	var err error
 	switch {
 	case f.File != "" && len(args) > 0:
-		return messages.Invalid("command", fmt.Sprintf("the shell text comes from -f, and %q is too much; give one of them", args[0]))
+		return messages.Invalid("command", fmt.Sprintf("-f and the argument %q contradict each other; give one of them", args[0]))
 	case f.File != "":
 		r.Text, err = commandText(m, f.File)
 	case len(args) == 0:
-		e := messages.Invalid("empty_command", "there is no command")
-		e.Hint = "troupe run 'SHELL TEXT', troupe run PROG ARG..., or troupe run -f FILE"
+		e := messages.Invalid("empty_command", "no command given")
+		e.Hint = "use troupe run 'SHELL TEXT', troupe run PROG ARG..., or troupe run -f FILE"
 		return e
 	case len(args) == 1 && !argv:
 		r.Text = args[0]

@@ -30,7 +30,7 @@ func (g *foreground) forSession(c *client.Client) error {
 		return nil
 	case open && !f.Background && info.Running > 0 && g.inside(info):
 		return &messages.Error{
-			Code: messages.Busy, Reason: "session", Message: fmt.Sprintf("session %s runs a command, which may be the one that asks: its shell would wait for itself", info.Session),
+			Code: messages.Busy, Reason: "session", Message: fmt.Sprintf("session %s is running a command, which may have started this one: its shell would wait for itself", info.Session),
 			Hint: "run it without -s, or in the background with -b",
 		}
 	}
@@ -44,7 +44,7 @@ func (g *foreground) forSession(c *client.Client) error {
 	}
 	if open && info.Backend == messages.BackendShellPTY {
 		if f.Streams.Value == string(messages.SeparateStreams) {
-			return out.Unsupported("streams", fmt.Sprintf("session %s has one output, that of its terminal", info.Session), "leave --streams out, or use another session")
+			return out.Unsupported("streams", fmt.Sprintf("session %s runs on a terminal, which has one stream", info.Session), "leave --streams out, or use another session")
 		}
 		r.Streams = messages.MergedStreams
 	}

@@ -82,8 +82,8 @@ func (g *foreground) addReattachHint(e *ended) bool {
 	}
 	if g.request.Shown {
 		left := *connect.DaemonLeft // errors.Is still finds it
-		left.Message = "the daemon has left"
-		left.Hint = "troupe serve starts it again; troupe attach " + cmp.Or(g.flags.Name, string(g.job)) + " comes back to the command"
+		left.Message = "the connection to the daemon broke"
+		left.Hint = "restart the daemon with troupe serve; then troupe attach " + cmp.Or(g.flags.Name, string(g.job)) + " connects to the command again"
 		e.err = &left
 	}
 	return true
@@ -113,7 +113,7 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	}
 	var coded *messages.Error
 	if s.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != messages.JobFinished && coded.Code != messages.NoInput {
-		s.abort(fmt.Errorf("the input cannot be passed on: %w", err))
+		s.abort(fmt.Errorf("cannot forward the input: %w", err))
 	}
 }
 

@@ -142,11 +142,11 @@ func ParseKeys(text string) ([]byte, error) {
 		if len(name) > 1 {
 			var err error
 			if key, err = shelltext.EncodeKey(name, shelltext.KeyMode{Pipe: true}); err != nil {
-				return nil, messages.Invalid("detach_keys", fmt.Sprintf("%q is no key; write letters and ctrl-LETTER, with commas between", name))
+				return nil, messages.Invalid("detach_keys", fmt.Sprintf("invalid key %q: use letters and ctrl-LETTER, separated by commas", name))
 			}
 		}
 		if len(key) == 0 {
-			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; write them like "+DetachKeys)
+			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; use keys such as "+DetachKeys)
 		}
 		keys = append(keys, key...)
 	}

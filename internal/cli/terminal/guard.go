@@ -136,8 +136,8 @@ func RestoreTerminal(m *cli.Main) error {
 	var was unix.Termios
 	from := os.NewFile(guardFile, "guarded")
 	if err := binary.Read(from, binary.NativeEndian, &was); err != nil {
-		err := messages.Invalid("terminal", "there is no terminal to guard")
-		err.Hint = "troupe run --pty and troupe attach start this themselves"
+		err := messages.Invalid("terminal", "no terminal to restore")
+		err.Hint = "this verb is internal: troupe run --pty and troupe attach start it"
 		return err
 	}
 	if _, err := io.ReadFull(from, make([]byte, 1)); err == nil {
