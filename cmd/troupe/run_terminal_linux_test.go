@@ -126,9 +126,10 @@ func TestFaultPtyOfAKilledClient(t *testing.T) {
 // paintsAgain shows its terminal's size when that has changed, or was said to have, and
 // each key that it reads, until that is q. Its terminal has its modes before it
 // begins (paintsHere): bash goes back to those that it found when a read is interrupted.
+// A read that times out may have a key.
 const paintsAgain = `trap 'last=' WINCH; trap : INT; last=$(stty size); printf begun; while :; do ` +
 	`now=$(stty size); [ "$now" = "$last" ] || printf "\033[?1049h[%s]" "$now"; last=$now; ` +
-	`IFS= read -r -n 1 -t 0.05 key || continue; case $key in q) exit 6;; *) printf "<%s>" "$key";; esac; done`
+	`IFS= read -r -n 1 -t 0.05 key; case $key in "") ;; q) exit 6;; *) printf "<%s>" "$key";; esac; done`
 
 const paintsHere = `stty -icanon -echo -ixon; exec bash paints`
 
