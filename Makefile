@@ -10,20 +10,21 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unkno
 STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
 # Where several things happen at once, tests run under the race detector, if there is
-# one: a test of internal/test/need says whether there is. Checks of the tree, terminal
-# emulation and the index of large outputs are sequential; they run without it.
+# one: a test of internal/test/need says whether there is. Terminal emulation and the
+# index of large outputs are sequential; they run without it. So do checks of the tree and
+# the modes of a host: processes of their own, which make soak runs under it.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 RACED = $(filter-out %/backends/screen %/spill/view %/http/wire,$(shell go list ./actors/... ./client ./internal/gateway/... \
 	./internal/test/fake ./internal/test/hostile ./spill/... ./backends/... ./supervision_test/...))
+UNRACED := '^Test(House|Docs|Requirements|Modes$$|Conformance$$)'
 PLAIN = $(filter-out $(RACED) $(shell go list $(WAITS)),$(shell go list ./...))
-CHECKS := ^Test(House|Docs|Requirements)
 
 # Tests of the command and of the library wait for processes more than they compute.
 WAITS := . ./cmd/troupe
 
 # How many packages run side by side in make test. A machine whose processors have other
 # work wants P=1.
-P ?= 2
+P ?= 3
 
 # What make quick runs: decisions, texts and virtual time, with hardly a process.
 QUICK := ./messages ./actors/... ./spill/view ./internal/shelltext/... ./backends ./backends/heap ./internal/test/fake ./internal/dialect/core \
@@ -40,8 +41,9 @@ build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
 test: .bin/testsum ## all but the long forms of tests, some twenty minutes; the last line counts them
-	@tools/test.sh -shuffle=on -p=$(P) -- '&' -parallel=6 $(WAITS) -- $(PLAIN) -- '-run=$(CHECKS)' ./supervision_test \
-		-- -C=bench . -- -C=tools ./testsum -- '-skip=$(CHECKS)' $(RACE) $(RACED)
+	@tools/test.sh -shuffle=on -p=$(P) -- '&' -parallel=6 $(WAITS) -- $(PLAIN) \
+		-- -parallel=6 -run=$(UNRACED) ./supervision_test ./internal/test/fake ./backends/engine ./backends/keeper ./backends/pipe ./backends/pty ./backends/shell \
+		-- '&' -C=bench . -- '&' -C=tools ./testsum -- -skip=$(UNRACED) $(RACE) $(RACED)
 
 quick: .bin/testsum ## what needs no process, without the race detector: under a minute
 	@tools/test.sh -p=2 -- $(QUICK)

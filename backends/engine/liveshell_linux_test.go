@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,21 +17,28 @@ import (
 	"troupe/messages"
 )
 
-// posixDriver is the driver of a shell that knows no more than POSIX.
-var posixDriver = func() string {
-	text, err := os.ReadFile("../shell/drivers/posix.sh")
-	if err != nil {
-		panic(err)
+// posixDriver is the driver of a shell that knows no more than POSIX. An ordinary user's
+// mode cannot read the checkout: TestModes passes it on.
+var posixDriver = sync.OnceValue(func() string {
+	text := os.Getenv(driverVar)
+	if text == "" {
+		file, err := os.ReadFile("../shell/drivers/posix.sh")
+		if err != nil {
+			panic(err)
+		}
+		text = string(file)
 	}
-	return string(text)
-}()
+	return text
+})
+
+const driverVar = "TROUPE_ENGINE_DRIVER"
 
 // shell is a live shell of a test.
 func (r *rig) shell(change ...func(*backends.Spec)) (backends.Spec, *ear) {
 	r.t.Helper()
 	s := r.argv("sh", "@DIR@/driver")
 	s.Dir = r.t.(*testing.T).TempDir()
-	s.Live = &backends.LiveShell{Files: map[string]string{"driver": posixDriver}}
+	s.Live = &backends.LiveShell{Files: map[string]string{"driver": posixDriver()}}
 	for _, c := range change {
 		c(&s)
 	}
@@ -165,7 +173,7 @@ func TestForgedWordsInALiveShell(t *testing.T) {
 func TestFaultLateKillInALiveShell(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.ScriptDir = o.Store.(interface{ Dir() (string, error) }).Dir })
 	s, _ := r.shell(func(s *backends.Spec) { // an INT does not take its word from it
-		s.Live.Files["driver"] = strings.Replace(posixDriver, "trap '__troupe_i=130; return 130' INT", "trap : INT", 1)
+		s.Live.Files["driver"] = strings.Replace(posixDriver(), "trap '__troupe_i=130; return 130' INT", "trap : INT", 1)
 	})
 	runs := func(text string) (*ear, *shellCommandTree) {
 		spec := r.in(s.ID, text)
@@ -293,7 +301,7 @@ func TestBadInputOfALiveShell(t *testing.T) {
 func TestStoppedBeforeTheShellIsReady(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.shell(func(s *backends.Spec) {
-		s.Live.Files["driver"] = "sleep 0.3\n" + posixDriver
+		s.Live.Files["driver"] = "sleep 0.3\n" + posixDriver()
 		s.Live.Within = 30 * time.Second
 	})
 	e := r.start(r.in(s.ID, "echo no"))

@@ -44,7 +44,7 @@ func TestModes(t *testing.T) {
 			}
 			t.Parallel()
 			run := conformance.Subprocess{
-				Env:      []string{modeVar + "=" + c.mode, holdsVar + "=" + string(c.holds)},
+				Env:      []string{modeVar + "=" + c.mode, holdsVar + "=" + string(c.holds), driverVar + "=" + posixDriver()},
 				Ordinary: c.ordinary, Passes: []string{"TestModeHolds", "TestFaultHostileTreeEnds"},
 			}
 			if !need.Soak() {

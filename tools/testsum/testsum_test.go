@@ -100,6 +100,8 @@ func TestRuns(t *testing.T) {
 		}},
 		{"-- ./untested", 1, "0 passed, 0 failed, 0 skipped", nil},
 		{"-- ./nowhere -- ./good", 1, "4 passed, 1 failed, 1 skipped", nil},
+		{"-- & ./good -- ./fuzzed -- & ./bad", 1, "8 passed, 2 failed, 2 skipped", []string{"/3] FAIL sample/bad "}},
+		{"-- & ./nowhere -- ./good", 1, "4 passed, 1 failed, 1 skipped", nil},
 		{"-nonsense=3 -- ./good", 1, "0 passed, 1 failed, 0 skipped", nil},
 		{"-catalogue -run=^Test(Fault|BadInput|Security) -- ./good ./bad", 1, "faults survived 2/3, bad inputs 0/0, security 0/0", nil},
 		{"-- -run=^$ -fuzz=^FuzzGood$ -fuzztime=1s ./fuzzed -- -run=^$ -fuzz=^FuzzBad$ -fuzztime=1s ./fuzzed -- -fuzz=^FuzzLate$ ./late", 1, "2 passed, 1 failed, 0 skipped", []string{
