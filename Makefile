@@ -12,11 +12,11 @@ STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo fals
 # Where several things happen at once, tests run under the race detector, if there is
 # one: a test of internal/test/need says whether there is. Terminal emulation and the
 # index of large outputs are sequential; they run without it. So do checks of the tree and
-# the modes of a host: processes of their own, which make soak runs under it.
+# the modes of a host, and searches of all schedules; make soak runs these under it.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 RACED = $(filter-out %/backends/screen %/spill/view %/http/wire,$(shell go list ./actors/... ./client ./internal/gateway/... \
 	./internal/test/fake ./internal/test/hostile ./spill/... ./backends/... ./supervision_test/...))
-UNRACED := '^Test(House|Docs|Requirements|Modes$$|Conformance$$)'
+UNRACED := '^Test(House|Docs|Requirements|Explore|.*Anywhere$$|Modes$$|Conformance$$)'
 PLAIN = $(filter-out $(RACED) $(shell go list $(WAITS)),$(shell go list ./...))
 
 # Tests of the command and of the library wait for processes more than they compute.
