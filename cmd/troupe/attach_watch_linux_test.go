@@ -67,10 +67,10 @@ func TestAttachShowsThePrompt(t *testing.T) {
 	d.beside("wait", "--match", "name> ", "asks").start().ends(0)
 
 	sits, watches := openTerminal(t), openTerminal(t)
-	w, p := d.beside("attach", "--watch", "asks").at(watches), d.beside("attach", "asks").at(sits)
-	for _, c := range []*console{sits, watches} {
-		c.shown.has(t, "name>\r\x1b[6C")
-	}
+	w := d.beside("attach", "--watch", "asks").at(watches)
+	watches.shown.has(t, "name>\r\x1b[6C")
+	p := d.beside("attach", "asks").at(sits) // it changes the size for a moment, so that programs draw themselves again
+	sits.shown.has(t, "name>\r\x1b[6C")
 	sits.keys(t, "me\r")
 	p.ends(4)
 	w.ends(4)
