@@ -75,7 +75,7 @@ func TestFloodOnFinish(t *testing.T) {
 	defer mu.Unlock()
 	t.Logf("%d ends: the daemon has grown by %d KiB; %d requests at a time hang", n, grown, most)
 	require.Less(t, grown, floodMemory)
-	require.LessOrEqual(t, most, 1)
+	require.LessOrEqual(t, most, 2) // one, and one that was given up, which a busy receiver notices later
 	record := d.record("j1000")
 	states := fmt.Sprint(record["on_finish"])
 	require.Contains(t, states, "state:pending")
