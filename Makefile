@@ -40,7 +40,7 @@ FUZZ = $(shell grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir=tools .
 build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
-test: .bin/testsum ## all but the long forms of tests, some twenty minutes; the last line counts them
+test: .bin/testsum ## all but the long forms of tests, ten to fifteen minutes; the last line counts them
 	@tools/test.sh -shuffle=on -p=$(P) -- '&' -parallel=6 $(WAITS) -- $(PLAIN) \
 		-- -parallel=6 -run=$(UNRACED) ./supervision_test ./internal/test/fake ./backends/engine ./backends/keeper ./backends/pipe ./backends/pty ./backends/shell \
 		-- '&' -C=bench . -- '&' -C=tools ./testsum -- -skip=$(UNRACED) $(RACE) $(RACED)
