@@ -29,6 +29,8 @@
 //	supervisor.go                    its state, its messages
 //	supervisor_run.go                requests to run, start slots, facts about jobs
 //	supervisor_route.go              requests to jobs, jobs without an actor
+//	named_jobs.go                    finding a job, which job has a name
+//	replacement.go                   a run that waits for the end of the jobs of its name
 //	supervisor_scopes.go             opening and closing of scopes and sessions, rebuilding
 //	supervisor_crash_limit.go        sessions and scopes that crash too often
 //	supervisor_shells.go             the number of live shells, idle shells

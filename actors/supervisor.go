@@ -58,6 +58,7 @@ type supervisor struct {
 	pendingAcks     JournalEntry                            // to record with the next fact, or soon
 	pendingRemovals []removal                               // of jobs whose end is being recorded
 	deferred        []deferredRequest                       // requests before the node is open
+	replacements    []*replacement                          // in the order of their requests
 	endsPending     int                                     // exits known to the engine, not yet received
 	stopRetries     map[messages.JobID]messages.StopCommand // stops without a waiting client
 	shutdown        *shutdown
@@ -129,6 +130,9 @@ func (s *supervisor) Receive(ctx actor.Context) {
 	default:
 		s.housekeeping(ctx, msg)
 	}
+	if len(s.replacements) > 0 {
+		s.continueReplacements(ctx)
+	}
 	s.recordNow(ctx)
 	s.flushReplies(ctx)
 	s.flushEntry(ctx)
@@ -157,7 +161,7 @@ func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
 	}
 	switch r := msg.(type) {
 	case messages.RunCommand:
-		s.run(ctx, r)
+		s.run(ctx, r, ctx.Sender())
 	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.AnnounceTask, messages.UpdateTask,
 		messages.ListSessions, messages.ListScopes:
 		s.list(ctx, r)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -33,10 +34,10 @@ func isMoving(id messages.JobID) *messages.Error {
 
 // handOver moves a live job: its session releases it, the new one adopts it.
 func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
-	e, ok := s.find(r.Job)
+	e, missing := s.find(r.Job)
 	switch {
-	case !ok:
-		refuse(ctx, r, messages.NoSuchJob(r.Job))
+	case missing != nil:
+		refuse(ctx, r, missing)
 		return
 	case e.archived || e.job.State.Ended():
 		s.answerFor(ctx, e, r)
@@ -48,6 +49,11 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 	}
 	if e.sessionAbandoned {
 		refuse(ctx, r, unsupervised(e.job.ID))
+		return
+	}
+	taken := slices.DeleteFunc(s.holders(r.To, e.job.Name), func(other *jobEntry) bool { return other == e })
+	if len(taken) > 0 {
+		refuse(ctx, r, nameTaken(e.job.Name, taken, "stop it first, or choose another scope"))
 		return
 	}
 	m, moving := s.handovers[e.job.ID]

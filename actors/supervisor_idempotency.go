@@ -23,32 +23,32 @@ type keyedRequest struct {
 
 // joinByKey answers a request whose key is known. The same request joins the job, another one
 // is a conflict. It returns false for a new key.
-func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
+func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand, client *actor.PID) bool {
 	id, ok := s.byKey[idempotencyKey{r.Principal, r.Key}]
 	if !ok {
 		return false
 	}
 	e := s.jobs[id]
 	switch {
-	case ctx.Sender() == nil: // no client waits
+	case client == nil: // no client waits
 	case r.Principal != noticePrincipal && !sameRequest(e.asked.digest, r): // the key of a notice identifies its request
-		refuse(ctx, r, &messages.Error{
+		refuseTo(ctx, client, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
 			Message: fmt.Sprintf("key %q belongs to a different request", r.Key),
 			Hint:    "use a new key, or repeat the first request unchanged",
 		})
 	case e.job.State.Ended():
-		ctx.Respond(messages.CommandFinished{Job: e.record()})
+		ctx.Send(client, messages.CommandFinished{Job: e.record()})
 	case e.job.Background:
-		ctx.Respond(messages.CommandPromoted{Job: e.record()})
+		ctx.Send(client, messages.CommandPromoted{Job: e.record()})
 	case len(e.replyTo) >= messages.MaxWaiting:
-		refuse(ctx, r, &messages.Error{
+		refuseTo(ctx, client, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "waiting",
 			Message: fmt.Sprintf("job %s: limit of %d waiting clients reached", id, len(e.replyTo)),
 			Hint:    "ask again with the same key when it has ended",
 		})
 	default:
-		e.replyTo = append(e.replyTo, ctx.Sender())
+		e.replyTo = append(e.replyTo, client)
 		s.cameBack(ctx, e)
 	}
 	return true

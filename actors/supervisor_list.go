@@ -41,12 +41,22 @@ func (s *supervisor) list(ctx actor.Context, request any) {
 }
 
 func (s *supervisor) findJob(ctx actor.Context, r messages.FindJob) {
-	e, ok := s.find(r.Job)
-	if !ok {
-		ctx.Respond(s.missing(r.Job))
+	e, err := s.find(r.Job)
+	switch {
+	case err == nil:
+		ctx.Respond(messages.JobFound{Job: e.record()})
+	case !s.awaitReplacement(ctx, r):
+		s.refuseUnfound(ctx, r, r.Job, err)
+	}
+}
+
+// refuseUnfound answers a request for a job that was not found.
+func (s *supervisor) refuseUnfound(ctx actor.Context, r messages.Refusable, id messages.JobID, err *messages.Error) {
+	if err.Code == messages.NotFound {
+		ctx.Respond(s.missing(id))
 		return
 	}
-	ctx.Respond(messages.JobFound{Job: e.record()})
+	refuse(ctx, r, err)
 }
 
 // missing returns the answer for an unknown job. It tells removed jobs from those that never
@@ -108,10 +118,10 @@ func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 }
 
 func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
-	e, ok := s.find(r.Job)
+	e, err := s.find(r.Job)
 	switch {
-	case !ok:
-		ctx.Respond(s.missing(r.Job))
+	case err != nil:
+		s.refuseUnfound(ctx, r, r.Job, err)
 	case !e.archived && e.job.State == messages.Retired && s.journalErr == nil && len(s.pendingRemovals) < maxEarly:
 		s.pendingRemovals = append(s.pendingRemovals, removal{e.job.ID, deferredRequest{r, ctx.Sender()}})
 	case !e.archived && e.job.State == messages.Retired:

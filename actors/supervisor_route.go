@@ -3,7 +3,6 @@ package actors
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -34,23 +33,6 @@ func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, s
 	ctx.RequestWithCustomSender(pid, routed{to: to, request: request}, sender)
 }
 
-// find finds a job by id, by ULID, or by name: the youngest of that name.
-func (s *supervisor) find(id messages.JobID) (*jobEntry, bool) {
-	if e, ok := s.jobs[id]; ok {
-		return e, true
-	}
-	if e, ok := s.byUID[messages.UID(strings.ToUpper(string(id)))]; ok {
-		return e, true
-	}
-	var best *jobEntry
-	for _, e := range s.jobs {
-		if id != "" && e.job.Name == string(id) && (best == nil || e.job.UID > best.job.UID) {
-			best = e
-		}
-	}
-	return best, best != nil
-}
-
 // address passes a request to its job, or answers it.
 func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	to := r.Address()
@@ -59,9 +41,9 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 		s.stopMany(ctx, stop)
 		return
 	}
-	e, ok := s.find(to.Job)
-	if !ok {
-		refuse(ctx, r, messages.NoSuchJob(to.Job))
+	e, err := s.find(to.Job)
+	if err != nil {
+		refuse(ctx, r, err)
 		return
 	}
 	if e.archived {

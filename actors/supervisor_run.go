@@ -2,6 +2,7 @@ package actors
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,45 +24,49 @@ func (s *supervisor) checkName(name string) *messages.Error {
 }
 
 // run admits a request and places its job, or answers why not.
-func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
+func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor.PID) {
 	if err := s.checkRun(); err != nil {
-		refuse(ctx, r, err)
+		refuseTo(ctx, client, r, err)
 		return
 	}
 	if err := cmp.Or(r.Check(), s.checkName(r.Name)); err != nil {
-		refuse(ctx, r, err)
+		refuseTo(ctx, client, r, err)
 		return
 	}
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
 	r.Background = r.Background || r.Detach // a detached job outlives its clients
-	if r.Key != "" && s.joinByKey(ctx, r) {
+	if r.Key != "" && s.joinByKey(ctx, r, client) {
 		return
 	}
 	if err := s.isClosing(r.Address()); err != nil {
-		refuse(ctx, r, err)
+		refuseTo(ctx, client, r, err)
 		return
 	}
 	if err := s.checkNotices(r); err != nil {
-		refuse(ctx, r, err)
+		refuseTo(ctx, client, r, err)
 		return
 	}
 	shell := r.Open != nil && s.needsShell(r.Address(), *r.Open, true)
 	if shell {
 		if err := s.checkShellLimit(); err != nil {
-			refuse(ctx, r, err)
+			refuseTo(ctx, client, r, err)
 			return
 		}
 	}
 	e, err := s.admit(r)
-	if err != nil {
-		refuse(ctx, r, err)
+	switch {
+	case err != nil && r.Replace && errors.Is(err, nameConflict):
+		s.replaceJobs(ctx, r, client)
+		return
+	case err != nil:
+		refuseTo(ctx, client, r, err)
 		return
 	}
 	if shell {
 		s.opensShell(r.Address())
 	}
-	if ctx.Sender() != nil {
-		e.replyTo = []*actor.PID{ctx.Sender()}
+	if client != nil {
+		e.replyTo = []*actor.PID{client}
 		e.clientWaiting = !r.Background
 	}
 	e.slotOffered = s.admission.TryAcquire(e.job.ID)
@@ -85,6 +90,9 @@ func shuttingDown() *messages.Error {
 
 // withdraw removes a client of a run. A foreground job without clients is stopped.
 func (s *supervisor) withdraw(ctx actor.Context, r messages.AbandonRun) {
+	if s.withdrawReplacement(ctx) {
+		return
+	}
 	e := s.byUID[r.UID]
 	if r.Key != "" { // the key may have joined another run
 		e = s.jobs[s.byKey[idempotencyKey{r.Principal, r.Key}]]
@@ -118,6 +126,10 @@ func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	if err != nil {
 		s.admission.Release(id)
 		return nil, err
+	}
+	if by := s.holders(r.Scope, r.Name); len(by) > 0 { // last: a replacement must stop no job for a request that is refused
+		s.admission.Release(id)
+		return nil, nameTaken(r.Name, by, "use another name, or stop it first with --replace")
 	}
 	s.count++
 	job := newJob(r, id, uid)

@@ -19,7 +19,7 @@ const stopRetryDelay = time.Second
 // stopRetryTick says that stops may have been lost.
 type stopRetryTick struct{ noDeadLetter }
 
-// stopWithRetry stops a job for which no client waits.
+// stopWithRetry stops a job. No client waits for the answer.
 func (s *supervisor) stopWithRetry(ctx actor.Context, r messages.StopCommand) {
 	if s.stopRetries == nil {
 		s.stopRetries = map[messages.JobID]messages.StopCommand{}
@@ -69,10 +69,11 @@ func (s *supervisor) disarmStopRetry() {
 	}
 }
 
-// stopPending reports whether a job runs on in the foreground without a client.
+// stopPending reports whether a job that is being replaced, or a foreground job without a
+// client, has not been stopped.
 func (s *supervisor) stopPending(id messages.JobID) bool {
 	e := s.jobs[id]
-	if e == nil || e.archived || e.sessionAbandoned || len(e.replyTo) > 0 || e.job.Background {
+	if e == nil || e.archived || e.sessionAbandoned || !s.isReplaced(id) && (len(e.replyTo) > 0 || e.job.Background) {
 		return false
 	}
 	switch e.job.State {

@@ -45,9 +45,9 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 	var jobs []messages.Job
 	r.Jobs = slices.Clone(r.Jobs)
 	for i, id := range r.Jobs {
-		e, ok := s.find(id)
-		if !ok {
-			refuse(ctx, r, messages.NoSuchJob(id))
+		e, err := s.find(id)
+		if err != nil {
+			refuse(ctx, r, err)
 			return
 		}
 		if w.jobs[e.job.ID] {

@@ -61,6 +61,9 @@ func (r RunCommand) checkNames() *Error {
 	if r.Name != "" && !validName(r.Name) {
 		return Invalid("name", fmt.Sprintf("invalid job name %q: use up to %d letters, digits, '.', '_' and '-'", r.Name, MaxNameLength))
 	}
+	if r.Replace && r.Name == "" {
+		return Invalid("replace", "replace has no name; give the name of the job to be replaced")
+	}
 	if strings.ContainsRune(r.Shell, 0) {
 		return Invalid("shell", "the name of the shell contains a NUL byte")
 	}

@@ -22,7 +22,7 @@ const (
 	SpawnFailed        Code = "spawn_failed"
 	SandboxUnavailable Code = "sandbox_unavailable"
 	Refused            Code = "refused"  // by a policy
-	Conflict           Code = "conflict" // the idempotency key belongs to another request
+	Conflict           Code = "conflict" // with another request or job: its idempotency key, its name
 	OutputUnavailable  Code = "output_unavailable"
 	ShuttingDown       Code = "shutting_down"
 	Unsupported        Code = "unsupported"

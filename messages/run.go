@@ -32,7 +32,8 @@ type RunCommand struct {
 	Scope       ScopePath    // "": main
 	Session     SessionID    // "": default
 	Open        *SessionPlan // how a session that is not open is opened; nil: on pipes; never changed by the node
-	Name        string
+	Name        string       // of at most one live job of the scope
+	Replace     bool         // stop the live job of that Name first
 	Description string
 
 	Text  string

@@ -25,7 +25,7 @@ const stubborn = "the job"
 var situations = []situation{
 	{"queued", func(h *house, at messages.RunCommand) *client {
 		first := at
-		first.Text = "before it"
+		first.Text, first.Name = "before it", "" // at is of one live job
 		h.start(first)
 		return h.run(at)
 	}, func(h *house, _ *fake.Process) {

@@ -72,6 +72,44 @@ func TestMCPPromotedByAPerson(t *testing.T) {
 	}
 }
 
+// A name of a client means its own live job, whatever has that name elsewhere. A second live
+// job of the name is refused, or replaces the first.
+func TestMCPNamesOfJobs(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a, b := d.agent(withSessions, nil), d.agent(withSessions, nil)
+	d.beside("run", "-b", "--name", "svc", "exec sleep 600").start().ends(0)
+	first := a.run(params{"command": "echo a; exec sleep 600", "name": "svc", "background": true}).JobID
+	other := b.run(params{"command": "echo b; exec sleep 600", "name": "svc", "background": true}).JobID
+	for _, tool := range []string{"read", "screen", "promote", "write"} {
+		require.NotContains(t, a.refusedOr(tool, params{"job_id": "svc"}), "live jobs have the name", tool)
+	}
+	require.Equal(t, first, mustCall[core.RunResult](a, "read", params{"job_id": "svc"}).JobID)
+	require.Equal(t, other, mustCall[core.RunResult](b, "read", params{"job_id": "svc"}).JobID)
+	require.Contains(t, a.refused("run", params{"command": "true", "name": "svc"}), "the name svc is in use by live job "+first)
+	require.Contains(t, a.refused("run", params{"command": "true", "replace": true}), "replace has no name")
+	next := a.run(params{"command": "echo next; exec sleep 600", "name": "svc", "background": true, "replace": true}).JobID
+	require.NotEqual(t, first, next)
+	require.Equal(t, next, mustCall[core.RunResult](a, "read", params{"job_id": "svc"}).JobID)
+	require.Equal(t, "cancelled", mustCall[core.RunResult](a, "read", params{"job_id": first}).Outcome)
+	last := a.run(params{"command": "echo last; exit 5", "name": "svc", "replace": true, "wait_seconds": 55})
+	require.Equal(t, "last\n", last.Output)
+	require.Equal(t, 5, *last.ExitCode)
+	require.Equal(t, last.JobID, mustCall[core.RunResult](a, "read", params{"job_id": "svc"}).JobID) // of its own that have ended the newest
+	_, _, err := ask[any](t.Context(), b, "stop", params{"job_ids": []string{"svc"}})
+	require.NoError(t, err)
+	d.beside("show", "svc").start().ends(0) // one of that name lives
+	a.leaves()
+	b.leaves()
+}
+
+// refusedOr returns the text of a tool's answer, or of its refusal.
+func (a *agent) refusedOr(tool string, args params) string {
+	a.t.Helper()
+	_, text, _ := ask[any](a.t.Context(), a, tool, args)
+	return text
+}
+
 // notices calls a tool without notices of its own until so many notices have come: the
 // notice of an end follows the answer of a wait for it.
 func (a *agent) notices(n int) (all []core.Notice) {

@@ -47,6 +47,7 @@ type Run struct {
 	Grace       *float64          `json:"grace_seconds,omitempty" jsonschema:"from TERM to KILL when it is ended (5)"`
 	Streams     string            `json:"streams,omitempty" jsonschema:"merged (the default): one output in true order; separate: stdout and stderr apart"`
 	Name        string            `json:"name,omitempty" jsonschema:"a name for the job, that can be used for its id"`
+	Replace     bool              `json:"replace,omitempty" jsonschema:"stop the live job of that name first; without it a name that a live job has is refused"`
 	Key         string            `json:"key,omitempty" jsonschema:"idempotency key: the same key with the same parameters gets the same job"`
 	MaxBytes    int               `json:"max_bytes,omitempty" jsonschema:"how much of its output the result shows (20000); all of it is kept"`
 }
@@ -65,7 +66,7 @@ type RunEnv struct {
 // wrong.
 func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
-		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Name: p.Name, Description: p.Description,
+		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Name: p.Name, Replace: p.Replace, Description: p.Description,
 		Text: p.Command, Argv: p.Argv, Shell: p.Shell, Dir: s.Dir, Umask: s.Umask, Streams: messages.StreamMode(p.Streams), Quota: s.Quota,
 		Background: p.Background || p.Detach, Detach: p.Detach, Timeout: seconds(p.Timeout),
 	}

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 
@@ -160,25 +159,11 @@ func (c *client) own(ctx context.Context, id string) (messages.Job, error) {
 		return messages.Job{}, none
 	}
 	job, err := c.options.Host.Job(ctx, messages.JobID(id))
-	if err == nil && !c.scope.Contains(job.Scope) && job.Name == id { // a job of another client has that name too
-		job, err = c.named(ctx, id)
+	if isCode(err, messages.Conflict) || err == nil && !c.scope.Contains(job.Scope) { // jobs of other clients have that name too
+		job, err = c.options.Host.Job(ctx, messages.JobID(string(c.scope)+"/"+id))
 	}
-	if isCode(err, messages.NotFound) || err == nil && !c.scope.Contains(job.Scope) {
+	if isCode(err, messages.NotFound) {
 		return messages.Job{}, none
 	}
 	return job, err
-}
-
-// named finds the newest job of the client with a name.
-func (c *client) named(ctx context.Context, name string) (messages.Job, error) {
-	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope, Finished: true})
-	for _, job := range slices.Backward(jobs) {
-		if job.Name == name {
-			return job, err
-		}
-	}
-	if err == nil {
-		err = &messages.Error{Code: messages.NotFound}
-	}
-	return messages.Job{}, err
 }

@@ -20,6 +20,7 @@ type Run struct {
 	Session       string            `json:"session,omitempty"`
 	Open          *SessionPlan      `json:"open,omitempty"` // how to open the session if it is not open
 	Name          string            `json:"name,omitempty"`
+	Replace       bool              `json:"replace,omitempty"` // stop the live job of that name first
 	Description   string            `json:"description,omitempty"`
 	Tag           string            `json:"tag,omitempty"`
 	Command       *string           `json:"command,omitempty"`
@@ -70,7 +71,7 @@ const encoded = "base64:"
 func (w Run) Request() (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
 		UID: messages.UID(w.UID), Scope: messages.ScopePath(w.Scope), Session: messages.SessionID(w.Session),
-		Name: w.Name, Description: w.Description, Tag: w.Tag, Argv: w.Argv, Shell: w.Shell, Dir: w.Dir,
+		Name: w.Name, Replace: w.Replace, Description: w.Description, Tag: w.Tag, Argv: w.Argv, Shell: w.Shell, Dir: w.Dir,
 		EnvPolicy: messages.EnvPolicy(w.EnvPolicy), Umask: w.Umask,
 		Streams: messages.StreamMode(w.Streams), Stdin: messages.StdinMode(w.Stdin),
 		Background: w.Background, Detach: w.Detach, LogFile: w.LogFile, OnExit: messages.OnExit(w.OnExit), OnFinish: w.OnFinish,
@@ -198,7 +199,7 @@ func (s Size) check() *messages.Error {
 // NewRun returns the body for a request. Fractions of a millisecond are rounded up.
 func NewRun(r messages.RunCommand) Run {
 	w := Run{
-		UID: string(r.UID), Scope: string(r.Scope), Session: string(r.Session), Name: r.Name,
+		UID: string(r.UID), Scope: string(r.Scope), Session: string(r.Session), Name: r.Name, Replace: r.Replace,
 		Description: r.Description, Tag: r.Tag, Argv: r.Argv, Shell: r.Shell, Dir: r.Dir,
 		EnvPolicy: string(r.EnvPolicy), Umask: r.Umask, Streams: string(r.Streams), Stdin: string(r.Stdin),
 		Background: r.Background, Detach: r.Detach, LogFile: r.LogFile, OnExit: string(r.OnExit), OnFinish: r.OnFinish, Durability: r.Durability, Persist: r.Persist,

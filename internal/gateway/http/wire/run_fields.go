@@ -9,6 +9,7 @@ var runFields = [...]field[Run]{
 	{"session", func(d *jx.Decoder, w *Run) error { return text(d, &w.Session) }},
 	{"open", func(d *jx.Decoder, w *Run) error { return fieldSet(d, &w.Open, plan) }},
 	{"name", func(d *jx.Decoder, w *Run) error { return text(d, &w.Name) }},
+	{"replace", func(d *jx.Decoder, w *Run) error { return optionalBool(d, &w.Replace) }},
 	{"description", func(d *jx.Decoder, w *Run) error { return text(d, &w.Description) }},
 	{"tag", func(d *jx.Decoder, w *Run) error { return text(d, &w.Tag) }},
 	{"command", func(d *jx.Decoder, w *Run) error { return fieldSet(d, &w.Command, text[string]) }},
