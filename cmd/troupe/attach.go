@@ -27,6 +27,7 @@ Ctrl-D closes its input.`,
 	set.BoolVar(&f.Watch, "watch", false, "watch without typing")
 	set.BoolVar(&f.Take, "take", false, "take the input lease from another client")
 	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "`KEYS` that leave the job running")
+	connect.InScope(cmd, 1)
 	cmd = connect.NewCommand(m, cmd, f.Check, func(a *connect.Command) error {
 		if !f.Watch { // input must reach the job even without a stdout reader
 			return attach.Attach(a, f)

@@ -22,6 +22,7 @@ func deadlineCommand(m *cli.Main) *cobra.Command {
 		r, err = deadlineOf(messages.JobID(a.Args[0]), a.Args[1])
 		return err
 	}
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return connect.Acknowledge(a, a.Deadline(a.Ctx, r)) })
 }
 

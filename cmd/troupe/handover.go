@@ -16,6 +16,7 @@ func handoverCommand(m *cli.Main) *cobra.Command {
 		Long: "Move a live job to the default session of another scope. Its processes are not\naffected.",
 	}
 	check := func(a *connect.Command) error { return connect.CheckScope(a, "", a.Args[1]) }
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
 		return connect.Acknowledge(a, a.HandOver(a.Ctx, messages.HandOver{Job: messages.JobID(a.Args[0]), To: messages.ScopePath(a.Args[1])}))
 	})

@@ -14,5 +14,6 @@ func killCommand(m *cli.Main) *cobra.Command {
 		Long: "Kill all processes of the jobs at once and return when none is left, as troupe\nstop --force.",
 	}
 	connect.ByPIDFile(cmd)
+	connect.InScope(cmd, 0)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error { return stopJobs(a, "", -1) })
 }

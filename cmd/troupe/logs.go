@@ -30,6 +30,7 @@ other than colours are left out; elsewhere every byte passes unchanged.`,
 	set.BoolVar(&f.Raw, "raw", false, "keep control sequences on a terminal")
 	connect.ByPIDFile(cmd)
 	check := func(a *connect.Command) error { return f.Check(a.Cmd.Flags().Changed, a.JSON) }
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
 		if !f.Follow {
 			return logs.Print(a, f)

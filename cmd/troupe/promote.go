@@ -15,6 +15,7 @@ func promoteCommand(m *cli.Main) *cobra.Command {
 		Use: "promote [flags] JOB", Short: "Move a foreground job to the background", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, false, 1),
 		Long: "Move a foreground job to the background and answer its client at once. Its processes\nare not affected. The job then outlives the agent that owns its scope, even if it was\nin the background before.",
 	}
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		job, err := a.Promote(a.Ctx, messages.PromoteCommand{Job: messages.JobID(a.Args[0]), Keep: true})
 		if err == nil && a.JSON {

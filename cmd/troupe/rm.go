@@ -14,6 +14,7 @@ func rmCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm [flags] JOB...", Short: "Remove finished jobs and their output", Args: flags.SomeJobs, ValidArgsFunction: connect.JobIDs(m, true, 0),
 	}
+	connect.InScope(cmd, 0)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		ids := make([]messages.JobID, len(a.Args))
 		for i, id := range a.Args {

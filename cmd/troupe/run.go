@@ -86,6 +86,7 @@ func defineRunFlags(f *run.Flags) {
 	set.Var(&f.MaxOutput, "max-output", "store at most N bytes of each stream, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")
 	set.BoolVar(&f.JSON, "json", false, "print only the result, as one object")
 	set.StringVar(&f.Name, "name", "", "`NAME` of the job")
+	set.BoolVar(&f.Replace, "replace", false, "with --name: stop the live job of that name first")
 	set.StringVar(&f.Description, "description", "", "`TEXT` that describes the job")
 	set.StringVar(&f.Scope, "scope", "", "scope `PATH` that owns the job, like main/build (default that of the surrounding job, or main)")
 	set.StringVar(&f.Key, "key", "", "idempotency `KEY`: the daemon runs the command once for it; no effect without a daemon")

@@ -22,6 +22,7 @@ func screenCommand(m *cli.Main) *cobra.Command {
 it is the last screen.`,
 		Example: "  troupe screen j7",
 	}
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		s, err := a.Screen(a.Ctx, messages.JobID(a.Args[0]))
 		switch {

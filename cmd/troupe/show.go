@@ -22,6 +22,7 @@ func showCommand(m *cli.Main) *cobra.Command {
 		Long: "Print the record of a job, given by its id, ULID or name.",
 	}
 	connect.ByPIDFile(cmd)
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
 		switch {

@@ -26,6 +26,7 @@ func signalCommand(m *cli.Main) *cobra.Command {
 		}
 		return nil
 	}
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
 		return connect.Acknowledge(a, a.Signal(a.Ctx, messages.SignalCommand{Job: messages.JobID(a.Args[0]), Signal: a.Args[1], Tree: tree}))
 	})

@@ -29,10 +29,7 @@ func stopCommand(m *cli.Main) *cobra.Command {
 none is left. It is not an error if a job has ended already.`,
 		Annotations: map[string]string{flags.HelpEnd: "Exit status: 0; 4 if processes survive, which are listed; 1 if there is no such\njob; 2 for invalid usage."},
 		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case cmd.Flags().Changed("scope") && len(args) > 0:
-				return messages.Invalid("arguments", "--scope and the job "+out.Quoted(args[0])+" contradict each other; give one of them")
-			case cmd.Flags().Changed("scope"):
+			if cmd.Flags().Changed("scope") && len(args) == 0 {
 				return nil
 			}
 			return flags.SomeJobs(cmd, args)
@@ -41,17 +38,15 @@ none is left. It is not an error if a job has ended already.`,
 	set := cmd.Flags()
 	set.Var(&f.grace, "grace", "time from TERM to KILL (default each job's own, or 5s)")
 	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
-	set.StringVar(&f.scope, "scope", "", "stop all jobs at and below the scope `PATH`")
+	set.StringVar(&f.scope, "scope", "", "stop the JOBs at and below the scope `PATH`, or without JOB all jobs there")
 	connect.ByPIDFile(cmd)
 	check := func(a *connect.Command) error {
 		if f.force && f.grace.Given && f.grace.D > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
-		if connect.PIDFileOf(cmd) != "" && cmd.Flags().Changed("scope") {
-			return messages.Invalid("arguments", "--pid-file and --scope contradict each other; give one of them")
-		}
 		return connect.CheckScope(a, "scope", f.scope)
 	}
+	connect.InScope(cmd, 0)
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return stopJobs(a, f.scope, f.span()) })
 }
 

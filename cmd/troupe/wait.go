@@ -60,6 +60,7 @@ job.`},
 	set.BoolVar(&f.input, "input", false, "until the job waits for input from troupe write")
 	set.Var(&f.timeout, "timeout", "wait at most D (default no limit)")
 	connect.ByPIDFile(cmd)
+	connect.InScope(cmd, 0)
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error { return waitJobs(a, f) })
 }
 

@@ -42,9 +42,14 @@ or a terminal. On a terminal, keys are encoded as its program has asked for.`,
 	set.StringVar(&f.keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>, on a terminal {up} {f1} …")
 	set.BoolVar(&f.paste, "paste", false, "paste the text: on a terminal without a newline, and bracketed if its program asks")
 	set.BoolVar(&f.eof, "eof", false, "then close the input")
+	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error {
-		w := &connect.InputWriter{Command: a, ID: messages.JobID(a.Args[0])}
-		return w.Finish(f.eof, writeAll(w, f))
+		job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
+		if err != nil {
+			return err
+		}
+		w := &connect.InputWriter{Command: a, ID: connect.UID(job)} // its name may mean another job before the end of the input
+		return w.Finish(f.eof, writeAll(w, f, job.Terminal != (messages.Terminal{})))
 	})
 }
 
@@ -67,7 +72,7 @@ func (f *writeFlags) check(a *connect.Command) error {
 }
 
 // writeAll sends the keys, the text, or stdin.
-func writeAll(w *connect.InputWriter, f *writeFlags) (err error) {
+func writeAll(w *connect.InputWriter, f *writeFlags, terminal bool) (err error) {
 	switch text := w.Args[1:]; {
 	case w.Cmd.Flags().Changed("keys"):
 		w.Through, err = w.Type(w.Ctx, w.ID, f.keys)
@@ -82,8 +87,10 @@ func writeAll(w *connect.InputWriter, f *writeFlags) (err error) {
 			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the text to paste is over 256 KiB", Hint: "paste it in parts, or write it without --paste"}
 		}
 		w.Through, err = w.Paste(w.Ctx, w.ID, string(b))
+	case len(text) > 0 && terminal: // its enter key sends CR, which it turns into LF unless the program reads raw keys
+		err = w.Write([]byte(text[0] + "\r"))
 	case len(text) > 0:
-		err = w.Write([]byte(text[0] + w.EndOfLine()))
+		err = w.Write([]byte(text[0] + "\n"))
 	case !cli.IsTerminal(w.Main.In):
 		err = w.Copy(w.Main.In)
 	}

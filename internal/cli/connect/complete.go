@@ -3,7 +3,6 @@ package connect
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,29 +84,32 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 					list = all
 				}
 			}
-			named := map[string]bool{}
-			for _, job := range slices.Backward(list.Jobs) { // a name means its youngest job
-				words = append(words, jobWords(job, typed, named)...)
+			meant := map[string]messages.Job{} // by name: a live job, else the newest
+			for _, job := range list.Jobs {
+				if other := meant[job.Name]; other.UID == "" || other.State.Ended() || !job.State.Ended() {
+					meant[job.Name] = job
+				}
 			}
-			slices.Reverse(words)
+			for _, job := range list.Jobs {
+				words = append(words, jobWords(job, typed, meant[job.Name].UID == job.UID)...)
+			}
 			return words
 		})
 	}
 }
 
 // jobWords returns the words for a job that begin with typed: its id, its name and its
-// ULID. The name is left out if a younger job has it, the ULID before uidTyped characters.
-func jobWords(job messages.Job, typed string, named map[string]bool) (words []string) {
+// ULID. The name is left out if it means another job, the ULID before uidTyped characters.
+func jobWords(job messages.Job, typed string, named bool) (words []string) {
 	about := out.Clean(out.Shorten(job.Command, completionWidth))
 	name, uid := job.Name, string(job.UID)
-	if typed == "" || named[name] {
+	if typed == "" || !named {
 		name = ""
 	}
-	named[job.Name] = true
 	if len(typed) < uidTyped {
 		uid = ""
 	}
-	for _, word := range []string{uid, name, string(job.ID)} {
+	for _, word := range []string{string(job.ID), name, uid} {
 		if word != "" && strings.HasPrefix(word, typed) {
 			words = append(words, cobra.CompletionWithDesc(word, about))
 		}

@@ -36,6 +36,10 @@ func NewCommand(m *cli.Main, cmd *cobra.Command, check, do func(*Command) error)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.Client = true
+		args, err := scoped(cmd, args)
+		if err != nil {
+			return err
+		}
 		a := &Command{Main: m, Cmd: cmd, Ctx: cmd.Context(), Args: args, JSON: asJSON}
 		if check == nil {
 			check = func(*Command) error { return nil }

@@ -15,4 +15,5 @@
 //	output_logs.go      outputs of jobs, from journal and keeper
 //	pidfile.go          verbs for the detached job of a pid file
 //	ready_pipe.go       the pipe on which a new daemon reports
+//	scope.go            the scope in which a verb looks for its jobs
 package connect

@@ -17,15 +17,6 @@ type InputWriter struct {
 	Through int64
 }
 
-// EndOfLine returns what the enter key sends: CR on a terminal, which turns it into LF
-// unless the program reads raw keys. For an unknown job Write reports the error.
-func (w *InputWriter) EndOfLine() string {
-	if job, err := w.Job(w.Ctx, w.ID); err == nil && job.Terminal != (messages.Terminal{}) {
-		return "\r"
-	}
-	return "\n"
-}
-
 // Write writes all of b; it returns after the kernel has it.
 func (w *InputWriter) Write(b []byte) error {
 	for len(b) > 0 {

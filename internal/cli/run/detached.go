@@ -34,14 +34,14 @@ func logFile(r *messages.RunCommand, f *Flags) error {
 	return nil
 }
 
-// findDetached gives a detached command to the daemon, if one runs. Otherwise this
-// process starts it, in a keeper of its own.
+// findDetached gives a detached command to the daemon, if one runs or --replace needs it.
+// Otherwise this process starts it, in a keeper of its own.
 func (g *foreground) findDetached() error {
 	if err := g.forDaemon(); err != nil { // the keeper is another process, too
 		return err
 	}
 	if !g.flags.NoDaemon {
-		c, err := connect.FindDaemon(g.main, false, g.screen)
+		c, err := connect.FindDaemon(g.main, g.flags.Replace, g.screen)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (g *foreground) findHost() error {
 	if f.Detach {
 		return g.findDetached()
 	}
-	needed := f.Background || f.Session != "" || (f.PromoteAfter.Given || len(f.OnFinish) > 0) && !f.NoDaemon
+	needed := f.Background || f.Replace || f.Session != "" || (f.PromoteAfter.Given || len(f.OnFinish) > 0) && !f.NoDaemon
 	if !f.NoDaemon {
 		c, err := connect.FindDaemon(g.main, needed, g.screen)
 		if err != nil {

@@ -30,6 +30,7 @@ type Flags struct {
 	Session, Keys                 string
 	leave                         []byte // Keys, parsed
 	Scope, Name, Description, Key string
+	Replace                       bool
 	OnFinish                      []string
 }
 
@@ -57,6 +58,10 @@ func (f *Flags) check() *messages.Error {
 		return messages.Invalid("streams", "--pty and --streams separate contradict each other: a terminal has one stream")
 	case f.Background && f.NoDaemon && !f.Detach:
 		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon, a job ends with this process")
+	case f.Replace && f.Name == "":
+		return messages.Invalid("replace", "--replace has no name; give the name of the job to be replaced with --name")
+	case f.Replace && f.NoDaemon:
+		return messages.Invalid("replace", "--replace and --no-daemon contradict each other: only the daemon knows the job of that name")
 	case f.Background && f.PromoteAfter.Given:
 		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
 	case f.Session == string(messages.DefaultSession):

@@ -18,7 +18,7 @@ import (
 // anything starts. argv: even a single argument is a program, not shell text.
 func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCommand, error) {
 	r := messages.RunCommand{
-		Key: f.Key, Scope: messages.ScopePath(f.Scope), Name: f.Name, Description: f.Description, Shell: f.Shell,
+		Key: f.Key, Scope: messages.ScopePath(f.Scope), Name: f.Name, Replace: f.Replace, Description: f.Description, Shell: f.Shell,
 		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: stdinMode(m, f), Streams: streamMode(m, f),
 		Timeout: f.Timeout.D, Grace: f.Grace.D, OnExit: messages.OnExit(f.OnExit.Value), OnFinish: f.OnFinish, Quota: f.MaxOutput.Quota,
 	}
