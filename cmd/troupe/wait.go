@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 const (
 	statusTimeout    = 124
 	statusImpossible = 3 // the condition can no longer be met
+	statusFailed     = 1 // one of several jobs did not end well
 )
 
 // waitFlags holds the flags of wait.
@@ -42,14 +44,15 @@ condition of a flag. What has happened already counts.`,
   troupe wait --match 'listening on' --timeout 30s j7
   troupe wait --match '^ready$' j7      until it prints such a line
   troupe wait --port 8080 j7            until one of its processes listens
+  troupe wait build test && deploy      only if all of them have exited with 0
   troupe wait --any j7 j8`,
 		Annotations: map[string]string{flags.HelpEnd: `A job waits for input while one of its processes blocks in a read of its empty input
 (troupe run -i). A process that waits for several things at once (poll, select, epoll:
 Node, asyncio, read -t) is not detected.
 
-Exit status: for one job without a condition that of the job, as with troupe run; else
-0; 3 if a job can no longer meet the condition; 124 after --timeout; 1 without such a
-job.`},
+Exit status: for one job without a condition that of the job, as with troupe run; for
+several 1 if one of those that have ended did not exit with 0; else 0; 3 if a job can
+no longer meet the condition; 124 after --timeout; 1 without such a job.`},
 	}
 	set := cmd.Flags()
 	set.BoolVar(&f.anyJob, "any", false, "wait for one of the jobs")
@@ -147,11 +150,20 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 	case !end.Satisfied:
 		a.PrintError(errors.New("the condition can no longer be met: " + neverText(end.Jobs)))
 		return cli.ExitStatus(statusImpossible)
-	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
+	case f.request.Condition.Kind != messages.UntilExit:
+		return nil
+	case len(end.Jobs) == 1:
 		return connect.ExitAs(a, end.Jobs[0])
+	}
+	if failed := slices.DeleteFunc(end.Jobs, endedWell); len(failed) > 0 {
+		a.PrintError(errors.New("not all jobs ended well: " + endsText(failed)))
+		return cli.ExitStatus(statusFailed)
 	}
 	return nil
 }
+
+// endedWell reports whether a job has exited with 0, or still runs.
+func endedWell(j messages.Job) bool { return !j.State.Ended() || j.ExitCode() == 0 }
 
 // neverText explains why a condition can no longer be met: the jobs have ended, or they
 // have no open input to wait for.
