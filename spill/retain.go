@@ -134,6 +134,19 @@ func (d *Disk) Keep(id string, stream uint8) (string, error) {
 	return path, d.trimKept()
 }
 
+// FinishedIDs returns the ids of the finished jobs whose logs are kept.
+func (d *Disk) FinishedIDs() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var ids []string
+	for id, j := range d.jobs {
+		if j.elem != nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Persist moves the logs of a finished job from memory into files, if one is larger
 // than above or has gaps. Readers go on. The caller stores smaller logs itself.
 func (d *Disk) Persist(id string, above int64) error {

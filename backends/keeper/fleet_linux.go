@@ -299,7 +299,8 @@ func (f *Fleet) all() []*Client {
 // CanKeep implements backends.Engine.
 func (f *Fleet) CanKeep() bool { return true }
 
-// Close implements backends.Engine. Without keep it also ends the detached jobs.
+// Close implements backends.Engine. Without keep it also ends the detached jobs. A main keeper
+// without a job ends with its client.
 func (f *Fleet) Close(keep bool) []messages.Survivor {
 	f.mu.Lock()
 	first := !f.closed
@@ -313,7 +314,11 @@ func (f *Fleet) Close(keep bool) []messages.Survivor {
 	var closing sync.WaitGroup
 	for _, c := range f.all() {
 		closing.Go(func() {
-			some := c.Close(keep)
+			idle := keep && c == f.main && c.isIdle()
+			some := c.Close(keep && !idle)
+			if idle {
+				awaitGone(c.options.Dir)
+			}
 			mu.Lock()
 			left = append(left, some...)
 			mu.Unlock()

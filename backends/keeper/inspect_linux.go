@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -53,6 +54,39 @@ func Inspect(path string) (s Inspection, err error) {
 		s.Live = s.Live || s.Kept && !s.Over
 	}
 	return s, nil
+}
+
+// Running returns the jobs that run in the keeper of a directory, and the number of its live
+// shells. It asks no process: without a keeper nothing runs.
+func Running(path string) (jobs []messages.UID, shells int) {
+	dir, err := openDir(path, false)
+	if err != nil {
+		return nil, 0
+	}
+	defer dir.Close()
+	if kept, err := isKept(dir); err != nil || !kept {
+		return nil, 0
+	}
+	text, err := readIn(dir, journalName)
+	if err != nil {
+		return nil, 0
+	}
+	entries, _ := readRecords(text)
+	left := newJournalTable()
+	for _, e := range entries {
+		left.note(e)
+	}
+	for id, p := range left.jobs {
+		if p.over() || p.drained != nil {
+			continue
+		}
+		if _, _, shell := backends.ReadShellMeta(p.meta); shell {
+			shells++
+		} else {
+			jobs = append(jobs, id)
+		}
+	}
+	return jobs, shells
 }
 
 // isKept reports whether a keeper holds the lease.

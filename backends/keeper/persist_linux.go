@@ -42,7 +42,20 @@ func (s *server) persist(over <-chan struct{}) {
 				continue
 			default:
 			}
+			s.persistFinished()
 			return
+		}
+	}
+}
+
+// persistFinished writes the logs that the full queue of settled jobs has left in memory.
+func (s *server) persistFinished() {
+	if s.dirRemoved() {
+		return
+	}
+	for _, id := range s.store.FinishedIDs() {
+		if err := s.store.Persist(id, inlineLog); err != nil && !errors.Is(err, spill.ErrNotFound) {
+			s.fault(messages.UID(id), fmt.Errorf("its output is lost: %w", err))
 		}
 	}
 }

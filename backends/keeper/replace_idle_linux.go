@@ -12,7 +12,7 @@ import (
 // keeper with jobs stays.
 func openAndReplaceIdle(ctx context.Context, o ClientOptions) (*Client, error) {
 	c, err := Open(ctx, o)
-	if err != nil || len(o.Program) == 0 || !c.isIdleOtherBuild() {
+	if err != nil || len(o.Program) == 0 || c.Build() == c.options.Build || !c.isIdle() {
 		return c, err
 	}
 	c.Close(false)
@@ -33,12 +33,11 @@ func awaitGone(path string) {
 	}
 }
 
-// isIdleOtherBuild reports whether the keeper is of another build and has no job, nor
-// an end that was not received.
-func (c *Client) isIdleOtherBuild() bool {
+// isIdle reports whether the keeper has no job, nor an end that was not received.
+func (c *Client) isIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.keeper.Build != c.options.Build && len(c.jobs) == 0
+	return len(c.jobs) == 0
 }
 
 // explained returns a clearer error for a start that a keeper of another build does not

@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -90,4 +91,70 @@ func TestAKeeperThatHasEndedAllLetsNobodyIn(t *testing.T) {
 		}
 	}
 	c.Close(true)
+}
+
+// A keeper in which nothing runs ends with its daemon, and every output is there in the next
+// one. With a live job it stays.
+func TestFaultIdleKeeperEndsWithItsDaemon(t *testing.T) {
+	t.Parallel()
+	dir := keeperDir(t)
+	fleet := func() *keeper.Fleet {
+		return openFleet(t, filepath.Join(t.TempDir(), "detached"), func(o *keeper.FleetOptions) {
+			o.Main = keeper.ClientOptions{Dir: dir, Build: "test", Program: o.Program, Env: o.Env, Fault: o.Fault}
+		})
+	}
+	c := open(t, dir)
+	_, was := c.Keeper()
+	c.Close(true)
+	f := fleet()
+	e := newEar(t)
+	job := newUID()
+	p := f.Start(shell(job, "exec sleep 600"), e.facts)
+	await[messages.ProcessStarted](e, 1)
+	f.Close(true)
+	if startTime(was) == "" {
+		t.Fatal("the keeper has ended that has a job")
+	}
+	if jobs, shells := keeper.Running(dir); len(jobs) != 1 || jobs[0] != job || shells != 0 {
+		t.Errorf("running: %v, %d shells", jobs, shells)
+	}
+
+	f = fleet()
+	e = newEar(t)
+	p, err := f.Adopt(job, e.facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Stop(messages.Cause{By: messages.ByClient}, 0)
+	await[messages.TreeEnded](e, 1)
+	p.Settle(lastNumber(e))
+	sizes := []int{5000, 20000, 200000} // the daemon has a smaller one from the end of its job
+	var ids []messages.UID
+	for i := range 4 * len(sizes) {
+		e, id := newEar(t), newUID()
+		p := f.Start(shell(id, fmt.Sprintf("head -c %d /dev/zero", sizes[i%len(sizes)])), e.facts)
+		await[messages.TreeEnded](e, 1)
+		p.Settle(lastNumber(e))
+		ids = append(ids, id)
+	}
+	f.Close(true)
+	until(t, "the end of the keeper that has no job", func() bool { return startTime(was) == "" })
+	if jobs, shells := keeper.Running(dir); len(jobs)+shells > 0 {
+		t.Errorf("running: %v, %d shells", jobs, shells)
+	}
+
+	f = fleet()
+	defer f.Close(true)
+	for i, id := range ids {
+		want := int64(sizes[i%len(sizes)])
+		log, err := f.Open(id, messages.Merged)
+		if err != nil {
+			t.Errorf("an output of %d bytes: %v", want, err)
+			continue
+		}
+		if size := log.State().Size; size != want {
+			t.Errorf("of an output of %d bytes %d are left", want, size)
+		}
+		_ = log.Close()
+	}
 }

@@ -75,6 +75,9 @@ func Inspect(string) (Inspection, error) { return Inspection{}, unsupported() }
 // WaitEnd returns an error.
 func WaitEnd(context.Context, string) error { return unsupported() }
 
+// Running returns nothing.
+func Running(string) (jobs []messages.UID, shells int) { return nil, 0 }
+
 // ListDetached returns nil.
 func ListDetached(string) []messages.UID { return nil }
 
