@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
@@ -27,14 +31,20 @@ it, and the daemon refuses to stop while it has jobs.`,
 		if err != nil {
 			return err
 		}
+		jobs, _ := a.Jobs(a.Ctx, messages.ListJobs{}) // only for their names
 		ended := connect.WaitForExit(about.PID)
 		left, err := a.ShutDown(a.Ctx, messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
 		if err != nil {
 			return err
 		}
 		ended() // returns when the socket and the state directory are free for a new daemon
+		on := connect.FindRunning(about.State)
 		if a.JSON {
-			err = a.Object(wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
+			result := shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)}, Running: []messages.UID{}}
+			result.Running = append(append(result.Running, on.Held...), on.Detached...)
+			err = a.Object(result)
+		} else {
+			printRunning(a.Main, on, jobs.Jobs)
 		}
 		for _, s := range left {
 			a.PrintError(out.SurvivorError(s))
@@ -45,3 +55,39 @@ it, and the daemon refuses to stop while it has jobs.`,
 		return err
 	})
 }
+
+// shutdownResult is the object of shutdown. Running has the jobs that continue.
+type shutdownResult struct {
+	wire.ShutdownResult
+	Running []messages.UID `json:"running"`
+}
+
+// printRunning prints what continues without the daemon, and how to reach it.
+func printRunning(m *cli.Main, on connect.RunOn, jobs []messages.Job) {
+	counts := on.Counts()
+	if counts == "" {
+		return
+	}
+	var names []string
+	for _, j := range jobs {
+		if !slices.Contains(on.Held, j.UID) && !slices.Contains(on.Detached, j.UID) {
+			continue
+		}
+		name := string(j.ID)
+		if j.Name != "" {
+			name += " (" + j.Name + ")"
+		}
+		if names = append(names, name); len(names) == maxRunningNamed {
+			names = append(names, "…")
+			break
+		}
+	}
+	if len(names) > 0 {
+		counts += ": " + strings.Join(names, ", ")
+	}
+	fmt.Fprintf(m.Err, "troupe: still running without the daemon: %s\n", out.Clean(counts))
+	fmt.Fprintln(m.Err, "troupe: start a daemon to reach them (troupe serve or troupe run -b), then troupe ps lists them; troupe shutdown --stop-jobs stops them")
+}
+
+// maxRunningNamed bounds the jobs that shutdown names.
+const maxRunningNamed = 8

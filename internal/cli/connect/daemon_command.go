@@ -69,7 +69,7 @@ func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
 	}
 	c, err := Dial(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
-		return nil, noDaemonHint(m, noDaemon(s.Socket), s)
+		return nil, noDaemonHint(noDaemon(s.Socket), s)
 	}
 	return c, err
 }

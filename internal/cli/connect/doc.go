@@ -9,7 +9,7 @@
 //	daemon_command.go   Command, a verb that asks the daemon
 //	daemon_start.go     starts the daemon
 //	find.go             finds the daemon, or starts it
-//	fleet.go            the keepers of detached jobs
+//	fleet.go            the keepers of detached jobs, and what runs without a daemon
 //	input_writer.go     writes to the input of a job
 //	lock.go             the lock of a state directory
 //	output_logs.go      outputs of jobs, from journal and keeper

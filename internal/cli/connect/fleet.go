@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -21,9 +23,47 @@ func FleetOptions(m *cli.Main, at *config.Settings) (keeper.FleetOptions, error)
 	return keeper.FleetOptions{Root: filepath.Join(at.State, config.DetachedName), Program: []string{self, "keeper"}, Build: m.Describe().Version}, nil
 }
 
-// noDaemonHint adds to the error for a missing daemon how to reach detached jobs, if
-// there are any.
-func noDaemonHint(m *cli.Main, e *messages.Error, at *config.Settings) error {
+// RunOn holds what runs in the keepers of a state directory.
+type RunOn struct {
+	Held     []messages.UID // by the keeper of the daemon
+	Detached []messages.UID
+	Shells   int // live shells of sessions
+}
+
+// FindRunning returns what runs in the keepers of a state directory. It asks no process.
+func FindRunning(state string) (on RunOn) {
+	if state == "" { // no directory is known
+		return on
+	}
+	on.Held, on.Shells = keeper.Running(filepath.Join(state, config.KeeperName))
+	root := filepath.Join(state, config.DetachedName)
+	for _, id := range keeper.ListDetached(root) {
+		jobs, _ := keeper.Running(filepath.Join(root, string(id)))
+		on.Detached = append(on.Detached, jobs...)
+	}
+	return on
+}
+
+// Counts says how many jobs and live shells there are; "": none.
+func (on RunOn) Counts() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		noun string
+	}{{len(on.Held), "job"}, {on.Shells, "live shell"}, {len(on.Detached), "detached job"}} {
+		if p.n > 0 {
+			parts = append(parts, out.Plural(p.n, p.noun))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// noDaemonHint adds to the error for a missing daemon what runs without it, and how to reach
+// detached jobs, if there are any.
+func noDaemonHint(e *messages.Error, at *config.Settings) error {
+	if counts := FindRunning(at.State).Counts(); counts != "" {
+		e.Message += "; still running without it: " + counts
+	}
 	if root := filepath.Join(at.State, config.DetachedName); len(keeper.ListDetached(root)) > 0 {
 		e.Hint += "; detached jobs are in " + root + ": show, logs, wait, stop and kill take their --pid-file"
 	}
