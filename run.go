@@ -107,8 +107,9 @@ func (n *Node) tell(request any) {
 	}
 }
 
-// Job finds a job by its id, its ULID or its name. An id has precedence over a name; of
-// several jobs with one name the newest is found.
+// Job finds a job by its id, its ULID or its name. An id has precedence over a name. A name
+// means the live job that has it, else the newest that has ended; "SCOPE/NAME" means one at or
+// below a scope. A name that several live jobs have is an error.
 func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	reply, err := n.Ask(ctx, messages.FindJob{Job: id})
 	if err != nil {

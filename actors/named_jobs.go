@@ -24,7 +24,7 @@ func (s *supervisor) find(id messages.JobID) (*jobEntry, *messages.Error) {
 	if e == nil {
 		e = s.byUID[messages.UID(strings.ToUpper(name))]
 	}
-	if e == nil && name != "" {
+	if e == nil {
 		named, err := s.named(name, scope, inside)
 		if err != nil {
 			return nil, err
@@ -42,9 +42,9 @@ func (s *supervisor) find(id messages.JobID) (*jobEntry, *messages.Error) {
 func (s *supervisor) named(name string, scope messages.ScopePath, inside func(*jobEntry) bool) (*jobEntry, *messages.Error) {
 	var live []*jobEntry
 	var ended *jobEntry
-	for _, e := range s.jobs {
+	for _, e := range s.byName[name] {
 		switch {
-		case e.job.Name != name || !inside(e):
+		case !inside(e):
 		case !e.job.State.Ended():
 			live = append(live, e)
 		case ended == nil || compareAge(e, ended) > 0:
@@ -88,12 +88,9 @@ func listJobs(jobs []*jobEntry) string {
 // holders returns the live jobs that have a name in a scope, or will after their hand-over. A
 // restart can find several.
 func (s *supervisor) holders(scope messages.ScopePath, name string) []*jobEntry {
-	if name == "" {
-		return nil
-	}
 	var live []*jobEntry
-	for _, e := range s.jobs {
-		if e.job.Name != name || e.job.State.Ended() {
+	for _, e := range s.byName[name] {
+		if e.job.State.Ended() {
 			continue
 		}
 		m, moving := s.handovers[e.job.ID]

@@ -20,6 +20,7 @@ type supervisor struct {
 	count          int // of job ids
 	jobs           map[messages.JobID]*jobEntry
 	byUID          map[messages.UID]*jobEntry
+	byName         map[string][]*jobEntry // jobs with a name
 	byKey          map[idempotencyKey]messages.JobID
 	archived       []messages.JobID // oldest first
 	awaitingNotice []messages.JobID // over the limits, kept until their notices are done; oldest first
@@ -97,7 +98,7 @@ const maxEarly = 1024
 func newSupervisor(d *Deps) *supervisor {
 	return &supervisor{
 		deps: d, limit: d.Limits.withDefaults(),
-		jobs: map[messages.JobID]*jobEntry{}, byUID: map[messages.UID]*jobEntry{}, byKey: map[idempotencyKey]messages.JobID{},
+		jobs: map[messages.JobID]*jobEntry{}, byUID: map[messages.UID]*jobEntry{}, byName: map[string][]*jobEntry{}, byKey: map[idempotencyKey]messages.JobID{},
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
 		scopeQuotas: map[messages.ScopePath]messages.ScopeQuota{}, scopesOpened: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, sessionSpecs: map[messages.Address]messages.OpenSession{},
 		closings: map[messages.Address]*pendingClose{}, handovers: map[messages.JobID]*handover{}, crashCounts: map[messages.Address]*crashes{},

@@ -120,7 +120,7 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 		e.asked = &keyedRequest{idempotencyKey{job.Principal, key}, cmp.Or(r.Digest, m.Digest)}
 		s.byKey[e.asked.idempotencyKey] = job.ID
 	}
-	s.jobs[job.ID], s.byUID[job.UID] = e, e
+	s.enter(e)
 	return moved
 }
 

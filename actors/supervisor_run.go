@@ -141,7 +141,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	}
 	r.BaseEnv = nil // it is in env
 	e.run, e.terms = &r, jobOptionsOf(&r)
-	s.jobs[id], s.byUID[uid] = e, e
+	s.enter(e)
 	s.addNotices(e)
 	return e, nil
 }
@@ -218,10 +218,24 @@ func (s *supervisor) failUnplaced(ctx actor.Context, e *jobEntry, err messages.E
 // cannotRun is the shell's status for a program that exists and cannot run.
 const cannotRun = 126
 
+// enter adds a job to the tables.
+func (s *supervisor) enter(e *jobEntry) {
+	s.jobs[e.job.ID], s.byUID[e.job.UID] = e, e
+	if name := e.job.Name; name != "" {
+		s.byName[name] = append(s.byName[name], e)
+	}
+}
+
 // drop removes a job from the tables.
 func (s *supervisor) drop(e *jobEntry) {
 	delete(s.jobs, e.job.ID)
 	delete(s.byUID, e.job.UID)
+	if name := e.job.Name; name != "" {
+		s.byName[name] = slices.DeleteFunc(s.byName[name], func(other *jobEntry) bool { return other == e })
+		if len(s.byName[name]) == 0 {
+			delete(s.byName, name)
+		}
+	}
 	if e.asked != nil && s.byKey[e.asked.idempotencyKey] == e.job.ID { // a restart may find two jobs under one key
 		delete(s.byKey, e.asked.idempotencyKey)
 	}
