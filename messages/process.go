@@ -120,6 +120,7 @@ const (
 	FlagClientGone     Flag = "client_gone"                // cancelled because its client disconnected
 	FlagKept           Flag = "kept"                       // promoted with Keep: it stays when the client of its scope leaves
 	FlagKeeperFault    Flag = "keeper_fault"               // the engine failed; the descriptors of the job were kept
+	FlagSignalRefused  Flag = "signal_refused"             // a process of it sent its keeper a signal, which was refused
 	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
 	FlagReplaced       Flag = "session_replaced"           // its live shell was replaced before it; the state of the former one is lost
 	FlagNoSnapshot     Flag = "no_snapshot"                // its live shell started with it, without the user's shell snapshot

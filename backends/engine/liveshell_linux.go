@@ -330,6 +330,26 @@ func (e *Local) lifeOf(id messages.UID) *liveShell {
 	return nil
 }
 
+// Flag adds a flag to a live job, or to the command that a live shell runs. It returns the
+// id of the flagged job; "": none.
+func (e *Local) Flag(id messages.UID, f messages.Flag) messages.UID {
+	if sh := e.lifeOf(id); sh != nil {
+		sh.mu.Lock()
+		if sh.current != nil {
+			id = sh.current.job.id
+		}
+		sh.mu.Unlock()
+	}
+	j := e.find(id)
+	if j == nil {
+		return ""
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.flag(f)
+	return id
+}
+
 // newLiveShell returns the state of a job that will be a live shell.
 func newLiveShell(j *job, s *backends.LiveShell) *liveShell {
 	sh := &liveShell{job: j, readyTimeout: cmp.Or(s.Within, shellReadyTimeout), canSync: s.Syncs, text: -1, controlFIFO: -1, statusFIFO: readEnd{sys: j.engine.opt.Sys, fd: -1, shut: true}}

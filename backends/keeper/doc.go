@@ -52,6 +52,7 @@
 //	replace_idle.go      replaces an idle keeper of another build
 //	serve_conn.go        serves one connection: handshake and facts
 //	server.go            Serve, the keeper
+//	signals.go           refuses signals of jobs, and records the senders of others
 //	small_outputs.go     small logs of jobs settled last
 //	socket_recreate.go   has a keeper make its removed socket again
 //	start_lock.go        keeps a starting daemon from jobs being started

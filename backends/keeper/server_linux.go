@@ -46,6 +46,7 @@ type server struct {
 	ending    bool // no client is accepted any more
 	hadClient bool // a client has connected
 	listener  *net.UnixListener
+	stoppedBy string // the signal that stopped this keeper, and its sender
 	client    string // name of the served client; its link stays for its return
 	link      *link
 	conn      *conn
@@ -78,6 +79,7 @@ func Serve(ctx context.Context, o Options) error {
 		s.removeDir()
 		return err
 	}
+	s.guardSignals()
 	var serving sync.WaitGroup
 	if s.listener, err = listen(s.dir, socketName); err != nil {
 		s.engine.Close(false)
@@ -304,7 +306,7 @@ func (s *server) endJobs() {
 			}
 		})
 		if err == nil {
-			proc.Stop(messages.Cause{By: messages.ByShutdown, Reason: "its keeper was stopped"}, s.options.Grace)
+			proc.Stop(messages.Cause{By: messages.ByShutdown, Reason: s.stopReason()}, s.options.Grace)
 			live = append(live, over)
 		}
 	}

@@ -7,5 +7,6 @@
 //	metrics_serve.go   serves the metrics
 //	node.go            the node, its keeper and its journal
 //	serve.go           the flags of serve
+//	signals.go         the senders of signals: jobs must not end the daemon
 //	service.go         the service manager: sockets, readiness, watchdog
 package daemon

@@ -126,7 +126,7 @@ func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Fault = func(fault error) { d.log.Error().Err(fault).Msg("fault of the keeper") }
+	o.Fault = d.keeperFault
 	o.Main = keeper.ClientOptions{
 		Dir: filepath.Join(d.settings.State, config.KeeperName), Build: o.Build, Program: o.Program, Storage: storageLimits(d.settings.Storage), Fault: o.Fault,
 	}

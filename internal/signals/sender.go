@@ -1,0 +1,47 @@
+package signals
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// Sender is the process that sent a signal.
+type Sender struct {
+	Signal  syscall.Signal
+	PID     int    // 0: outside this pid namespace, or unknown
+	Command string // its command line, shortened; "": unknown
+	Job     string // id of its job, from TROUPE_JOB_ID; "": none
+	UID     string // of that job, from TROUPE_TREE
+	Refused string // why the signal has no effect; "": it is obeyed
+	Skipped int    // refused signals since the last report that had no report
+}
+
+// String describes the signal, its sender, and why it is refused:
+// "TERM from process 12 (sh -c …) of job j3".
+func (s Sender) String() string {
+	text := signalName(s.Signal) + " from " + s.process()
+	if s.Refused != "" {
+		text += ": " + s.Refused
+	}
+	if s.Skipped > 0 {
+		text += fmt.Sprintf(" (refused without a report since the last one: %d)", s.Skipped)
+	}
+	return text
+}
+
+func (s Sender) process() string {
+	switch {
+	case s.PID == 0 && s.Refused != "":
+		return "an unknown process"
+	case s.PID == 0:
+		return "a process of another pid namespace"
+	}
+	text := fmt.Sprintf("process %d", s.PID)
+	if s.Command != "" {
+		text += " (" + s.Command + ")"
+	}
+	if s.Job != "" {
+		text += " of job " + s.Job
+	}
+	return text
+}
