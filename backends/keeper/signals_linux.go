@@ -35,6 +35,9 @@ func (s *server) signalled(by signals.Sender) {
 		job = s.engine.Flag(messages.UID(by.UID), messages.FlagSignalRefused)
 		by.Job = cmp.Or(by.Job, string(job))
 	}
+	if by.Quiet {
+		return
+	}
 	e := refused(messages.Refused, signalReason, "the keeper "+did+by.String(), "")
 	s.fault(job, e)
 	s.mu.Lock()

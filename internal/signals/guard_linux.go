@@ -57,17 +57,16 @@ type Guard struct {
 	entry  uintptr
 	rings  chan os.Signal
 
-	most    int       // reports of refused signals in a second
-	second  time.Time // of the reports counted in reports
-	reports int
-	skipped int
+	second  time.Time // of the refused signals counted in refused
+	refused int
+	quieted int
 }
 
 // NewGuard guards this process, which belongs to a state directory. Call it after
 // signal.Notify: the runtime installs a handler for a signal that was ignored when the
 // process started. Ignored signals stay ignored.
 func NewGuard(root string) (*Guard, error) {
-	g := &Guard{root: filepath.Clean(root), self: os.Getpid(), most: maxReports, rings: make(chan os.Signal, 1)}
+	g := &Guard{root: filepath.Clean(root), self: os.Getpid(), rings: make(chan os.Signal, 1)}
 	g.shared, g.entry = memory()
 	signal.Notify(g.rings, bell)
 	usual, err := action(unix.SIGTERM, nil)
@@ -100,7 +99,7 @@ func (g *Guard) replace(sig syscall.Signal, was uintptr, usual sigaction) error 
 }
 
 // Run checks the signals that come, for the life of the process. It calls report before
-// a signal takes effect. Of many refused signals in a second it reports the first ones.
+// a signal takes effect.
 func (g *Guard) Run(report func(Sender)) {
 	for range g.rings {
 		for sig := range g.shared.notes {
@@ -111,9 +110,6 @@ func (g *Guard) Run(report func(Sender)) {
 	}
 }
 
-// maxReports is the usual bound of the reports of refused signals in a second.
-const maxReports = 10
-
 func (g *Guard) check(sig syscall.Signal, note uint64, report func(Sender)) {
 	s := g.trace(sig, int32(note>>32), int(note&(noted-1)))
 	if s.Refused == "" {
@@ -121,15 +117,23 @@ func (g *Guard) check(sig syscall.Signal, note uint64, report func(Sender)) {
 		_ = unix.Kill(g.self, sig) // the entry passes it to Go's handler
 		return
 	}
+	g.limit(&s)
+	report(s)
+}
+
+// maxRefused is how many refused signals in a second are for a log.
+const maxRefused = 10
+
+func (g *Guard) limit(s *Sender) {
 	if now := time.Now(); now.Sub(g.second) > time.Second {
-		g.second, g.reports = now, 0
+		g.second, g.refused = now, 0
 	}
-	if g.reports++; g.reports > g.most {
-		g.skipped++
+	if g.refused++; g.refused > maxRefused {
+		s.Quiet = true
+		g.quieted++
 		return
 	}
-	s.Skipped, g.skipped = g.skipped, 0
-	report(s)
+	s.Quieted, g.quieted = g.quieted, 0
 }
 
 // sigaction is the kernel's struct of that name: handler, flags, restorer, mask.

@@ -13,7 +13,8 @@ type Sender struct {
 	Job     string // id of its job, from TROUPE_JOB_ID; "": none
 	UID     string // of that job, from TROUPE_TREE
 	Refused string // why the signal has no effect; "": it is obeyed
-	Skipped int    // refused signals since the last report that had no report
+	Quiet   bool   // one of too many refused signals in a second: not for a log
+	Quieted int    // such signals since the last other one
 }
 
 // String describes the signal, its sender, and why it is refused:
@@ -23,8 +24,8 @@ func (s Sender) String() string {
 	if s.Refused != "" {
 		text += ": " + s.Refused
 	}
-	if s.Skipped > 0 {
-		text += fmt.Sprintf(" (refused without a report since the last one: %d)", s.Skipped)
+	if s.Quieted > 0 {
+		text += fmt.Sprintf(" (%d more were refused before)", s.Quieted)
 	}
 	return text
 }

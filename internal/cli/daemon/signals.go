@@ -15,11 +15,13 @@ func (d *daemon) guardSignals() {
 		return
 	}
 	go guard.Run(func(by signals.Sender) {
-		if by.Refused != "" {
+		switch {
+		case by.Quiet:
+		case by.Refused != "":
 			d.log.Warn().Msg("refused " + by.String())
-			return
+		default:
+			d.log.Info().Msg("obeyed " + by.String())
 		}
-		d.log.Info().Msg("obeyed " + by.String())
 	})
 }
 
