@@ -309,6 +309,17 @@ func TestFewRefusedSignalsAreForALog(t *testing.T) {
 	require.Equal(t, "TERM from process 12 (sh) of job j3: why (5 more were refused before)", s.String())
 }
 
+// A process that was reaped during the read has no parent in /proc, as init has.
+func TestAReapedSenderIsNotOutside(t *testing.T) {
+	t.Parallel()
+	rest := " 0 0 0 0 0 0 0 0 0 0 20 0 0 99 0 0"
+	_, ok := parseStat(7, []byte("7 (a) b) X 0 -1 -1 0 -1"+rest))
+	require.False(t, ok)
+	p, ok := parseStat(7, []byte("7 (a) b) Z 5 7 7 0 -1"+rest))
+	require.True(t, ok)
+	require.Equal(t, process{pid: 7, ppid: 5, name: "a) b", start: 99}, p)
+}
+
 // A job of another keeper of the same state directory may not end this process. A keeper
 // around this process, of another state directory, does not count.
 func TestJobsOfOtherKeepers(t *testing.T) {

@@ -103,14 +103,24 @@ type process struct {
 	start     uint64 // clock ticks since boot
 }
 
+// stat reads one process; false: there is none.
 func stat(pid int) (process, bool) {
 	text, err := os.ReadFile(file(pid, "stat"))
+	if err != nil {
+		return process{}, false
+	}
+	return parseStat(pid, text)
+}
+
+// parseStat parses the text of /proc/PID/stat. A process that was reaped during the read
+// has the process group -1, and 0 in place of its parent.
+func parseStat(pid int, text []byte) (process, bool) {
 	open, shut := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-	if err != nil || open < 0 || shut < open {
+	if open < 0 || shut < open {
 		return process{}, false
 	}
 	f := bytes.Fields(text[shut+1:])
-	if len(f) < 20 {
+	if len(f) < 20 || string(f[2]) == "-1" {
 		return process{}, false
 	}
 	ppid, err := strconv.Atoi(string(f[1]))
