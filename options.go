@@ -57,8 +57,9 @@ type Options struct {
 	// OwnProcess declares that this process runs only troupe and only this node's engine.
 	// The node becomes the subreaper of its jobs and reaps every child. The process tunes
 	// its garbage collector unless GOGC is set (docs/decisions/033) and starts its threads
-	// in advance (docs/decisions/037). A library host leaves it false, or the node would
-	// reap the host's own children.
+	// in advance (docs/decisions/037). Jobs start with default signals, whatever the process
+	// ignores or blocks (docs/decisions/045). A library host leaves it false, or the node
+	// would reap the host's own children. Its jobs inherit its ignored and blocked signals.
 	OwnProcess bool
 	// NoCgroup keeps the node from using cgroups.
 	NoCgroup bool

@@ -222,7 +222,7 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 		}
 		l.h.sys.SchedYield() // otherwise the child starts on an idle CPU (decision 032)
 		before, _ = l.h.sys.Boottime()
-		pid, err = l.h.sys.Fork(l.path, l.spec.Argv, it)
+		l.h.unmasked(func() { pid, err = l.h.sys.Fork(l.path, l.spec.Argv, it) })
 		after, _ = l.h.sys.Boottime()
 	}
 	apart := l.h.reaper != nil && l.h.reaper.count() >= l.h.engine.opt.apart

@@ -30,6 +30,7 @@ type platform struct {
 	claim        sync.Once // of Options.Claim
 	forks        *inflightForks
 	inheritedFDs []int // descriptors that a child would inherit, in order
+	masked       bool  // this process was started with blocked signals; only with Options.Own
 }
 
 func newHost(e *Local) (*platform, error) {
@@ -58,6 +59,7 @@ func newHost(e *Local) (*platform, error) {
 				h.orphans = newOrphanScanner(h)
 			}
 		}
+		h.clearSignals()
 		h.reaper = newOwnReaper(h)
 	}
 	h.probe()

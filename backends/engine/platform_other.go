@@ -4,6 +4,7 @@ package engine
 
 import (
 	"os"
+	osignal "os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -32,8 +33,22 @@ func newHost(e *Local) (*platform, error) {
 	if h.null, err = h.sys.OpenAt(unix.AT_FDCWD, os.DevNull, unix.O_RDONLY); err != nil {
 		return nil, err
 	}
+	if e.opt.Own {
+		clearSignals()
+	}
 	h.exits, err = newExits(h)
 	return h, err
+}
+
+// clearSignals gives jobs the default action of HUP and INT if this process was started
+// with them ignored: a forked child resets signals that have a handler. The process
+// ignores them as before. Go shows no other ignored signal here.
+func clearSignals() {
+	for _, sig := range []os.Signal{unix.SIGHUP, unix.SIGINT} {
+		if osignal.Ignored(sig) {
+			osignal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // KillLeftovers does nothing: processes have no tag here.

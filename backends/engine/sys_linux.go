@@ -47,6 +47,7 @@ type Sys interface {
 	EpollWait(ep int, events []unix.EpollEvent) (int, error) // never waits
 
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
+	SignalMask(set, was *unix.Sigset_t) error // signals that this thread blocks
 	Subreaper() error
 	CloseRangeOnExec(first int) error      // close-on-exec from first on
 	UnshareFS() error                      // gives the thread its own umask
@@ -235,6 +236,10 @@ func (kernel) SignalAction(sig syscall.Signal, set, was *sigaction) error {
 	const maskSize = 8 // MIPS needs 16, and refuses
 	_, _, n := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(was)), maskSize, 0, 0)
 	return failed(n)
+}
+
+func (kernel) SignalMask(set, was *unix.Sigset_t) error {
+	return unix.PthreadSigmask(unix.SIG_SETMASK, set, was)
 }
 
 func (kernel) Subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }

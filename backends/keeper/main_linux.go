@@ -53,7 +53,7 @@ func Main(dir string, fd int, build string, noCgroup, alone bool) error {
 		unix.CloseOnExec(fd)
 		o.Conn = os.NewFile(uintptr(fd), "client")
 	}
-	// Ignored signals would be ignored in every job, too.
+	// HUP and PIPE do not end a keeper.
 	unwanted := make(chan os.Signal, 1)
 	signal.Notify(unwanted, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {

@@ -95,6 +95,6 @@ func defineRunFlags(f *run.Flags) {
 	set.StringVar(&f.Log, "log", "", "log `FILE` of a detached command, with a .pid file beside it (default below the state directory)")
 	set.Var(&f.PromoteAfter, "promote-after", "move it to the background of the daemon after D (default none)")
 	set.StringArrayVar(&f.OnFinish, "on-finish", nil, "after the end, have the daemon run a shell `TEXT` (the record is its input) or post to a URL; up to four times")
-	set.BoolVar(&f.NoDaemon, "no-daemon", false, "run in this process, even if a daemon runs")
+	set.BoolVar(&f.NoDaemon, "no-daemon", false, "run in this process, even if a daemon runs; the command inherits its limits and priority, not its ignored signals")
 	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "with --pty, in the daemon: `KEYS` that move the command to the background")
 }

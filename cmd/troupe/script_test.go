@@ -24,6 +24,7 @@ import (
 // TestMain makes the test binary stand for the program: scripts and tests start
 // it as "troupe", a process of its own.
 func TestMain(m *testing.M) {
+	startIgnoring()
 	if filepath.Base(os.Args[0]) != "troupe" { // under nohup, programs would ignore it as we do
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
