@@ -66,6 +66,7 @@
 //	sync.go                 waits for a pending interrupt of a live shell
 //	sys.go                  the system calls, for faults in tests
 //	sys_poll.go             numbers of older system calls
+//	term_rest.go            TERM for processes outside the main groups
 //	terminal.go             a job's terminal: size, modes, foreground
 //	terminal_drain.go       drains a terminal
 //	terminal_fence.go       cuts a command's output at its fence

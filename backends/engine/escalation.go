@@ -12,7 +12,8 @@ import (
 )
 
 // The escalation sends TERM to the main process and its group, at 40 % of the grace TERM to
-// every process of the tree, and at its end KILL (docs/design/engine.md).
+// the processes that this did not reach, and at its end KILL (docs/design/engine.md). No
+// process gets TERM twice: a second one would cut its cleanup.
 const (
 	broadcastPoint = 0.4
 
@@ -101,15 +102,18 @@ func (j *job) escalate() {
 	j.mu.Unlock()
 	j.setCause(l)
 	if grace {
-		j.signalStep(l, "TERM", j.termMain)
-		if j.waitStep(l, broadcastPoint, nil) {
-			return
-		}
-		if j.graceLeft(l) {
-			j.signalStep(l, "TERM", j.termAll)
-			if j.waitStep(l, 1, nil) {
+		var termRest func()
+		j.signalStep(l, "TERM", func() { termRest = j.termMain() })
+		if termRest != nil {
+			if j.waitStep(l, broadcastPoint, nil) {
 				return
 			}
+			if j.graceLeft(l) {
+				j.signalStep(l, "TERM", termRest)
+			}
+		}
+		if j.waitStep(l, 1, nil) {
+			return
 		}
 	}
 	j.signalStep(l, "KILL", j.killAll)
@@ -273,17 +277,21 @@ func (j *job) signalStep(l *escalation, signal string, do func()) {
 
 // termMain sends TERM to the main process, its group and the terminal's foreground
 // group, and CONT to all: a stopped process cannot handle TERM. If the main process has
-// exited, all get TERM.
-func (j *job) termMain() {
-	if j.proc.signal(unix.SIGTERM, true) {
-		if j.shell != nil { // an interactive shell ignores TERM
-			j.proc.signal(unix.SIGHUP, false)
-		}
-		j.engine.host.askFront(j, j.foreground())
-		j.tree.signal(unix.SIGCONT)
-		return
+// exited, all get TERM. It returns a function that sends TERM to the others; nil: there
+// are none.
+func (j *job) termMain() (termRest func()) {
+	front := j.foreground()
+	termRest = j.engine.host.termRest(j, front)
+	if !j.proc.signal(unix.SIGTERM, true) {
+		j.termAll()
+		return nil
 	}
-	j.termAll()
+	if j.shell != nil { // an interactive shell ignores TERM
+		j.proc.signal(unix.SIGHUP, false)
+	}
+	j.engine.host.askFront(j, front)
+	j.tree.signal(unix.SIGCONT)
+	return termRest
 }
 
 // termAll sends TERM to the whole tree. On a terminal it also sends HUP, since

@@ -178,3 +178,12 @@ func terminals(Sys) (used, most int) { return 0, 0 }
 
 // askFront does nothing: processes of other groups are not visible here.
 func (h *platform) askFront(*job, int) {}
+
+// termRest returns nil, since the first TERM reaches all that can be reached here. On a
+// terminal it returns a function that sends HUP, since interactive shells ignore TERM.
+func (h *platform) termRest(j *job, _ int) func() {
+	if j.term == nil {
+		return nil
+	}
+	return func() { j.tree.signal(unix.SIGHUP, unix.SIGCONT) }
+}

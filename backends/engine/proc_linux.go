@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -35,13 +36,18 @@ func (p proc) doomed(sys Sys) bool {
 	if p.flags&pfExiting != 0 {
 		return true
 	}
+	return p.inSignalSet(sys, unix.SIGKILL, "SigPnd", "ShdPnd") // of the thread, and of the process
+}
+
+// inSignalSet reports whether a signal is in one of these sets of /proc/PID/status.
+func (p proc) inSignalSet(sys Sys, sig syscall.Signal, sets ...string) bool {
 	status, _ := readFile(sys, unix.AT_FDCWD, procPath(p.pid, "status"))
-	for line := range bytes.Lines(status) { // of the thread, and of the process
+	for line := range bytes.Lines(status) {
 		key, mask, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":\t"))
-		if k := string(key); k != "SigPnd" && k != "ShdPnd" {
+		if !slices.Contains(sets, string(key)) {
 			continue
 		}
-		if n, err := strconv.ParseUint(string(mask), 16, 64); err == nil && n&(1<<(unix.SIGKILL-1)) != 0 {
+		if n, err := strconv.ParseUint(string(mask), 16, 64); err == nil && n&(1<<(sig-1)) != 0 {
 			return true
 		}
 	}

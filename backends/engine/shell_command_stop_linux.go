@@ -145,7 +145,7 @@ func (s *shellCommand) interruptNew(sent map[executed]bool) (some bool) {
 			procs = append(procs, p)
 		}
 	}
-	w.send(procs, unix.SIGINT, unix.SIGCONT)
+	s.job.engine.host.send(procs, unix.SIGINT, unix.SIGCONT)
 	return len(procs) > 0
 }
 
@@ -192,6 +192,6 @@ func (s *shellCommand) signal(sig syscall.Signal) messages.ProcessFact {
 		}}
 	}
 	s.job.acts()
-	w.send(procs, sig)
+	s.job.engine.host.send(procs, sig)
 	return messages.ControlDone{}
 }

@@ -243,7 +243,7 @@ func (s *shellCommand) interruptFront(sent map[executed]bool) (some bool) {
 		})
 	}
 	s.shell.mu.Unlock()
-	s.job.tree.(*shellCommandTree).send(procs, unix.SIGCONT)
+	s.job.engine.host.send(procs, unix.SIGCONT)
 	return true
 }
 

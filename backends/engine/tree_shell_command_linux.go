@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -57,16 +58,7 @@ func (w *shellCommandTree) take() (left int, empty bool) {
 // others returns the live processes of the shell's tree, without the shell.
 func (w *shellCommandTree) others() []proc {
 	shell := w.shell.job.proc.pid
-	var procs []proc
-	for _, pid := range w.tree.pids() {
-		if pid == shell {
-			continue
-		}
-		if p, ok := statProc(w.job.engine.opt.Sys, pid); ok && !p.dead() {
-			procs = append(procs, p)
-		}
-	}
-	return procs
+	return slices.DeleteFunc(w.job.engine.host.processesOf(w.tree), func(p proc) bool { return p.pid == shell })
 }
 
 // members returns the live processes of the command. While the shell runs it, or it is
@@ -140,15 +132,7 @@ func (w *shellCommandTree) pids() []int { return append(pidsOf(w.members()), w.s
 func (w *shellCommandTree) signal(sigs ...syscall.Signal) {
 	w.scanMu.Lock()
 	defer w.scanMu.Unlock()
-	w.send(w.members(), sigs...)
-}
-
-func (w *shellCommandTree) send(procs []proc, sigs ...syscall.Signal) {
-	w.job.engine.bounded(func() {
-		for _, p := range procs {
-			signalProc(w.job.engine.opt.Sys, p, sigs...)
-		}
-	})
+	w.job.engine.host.send(w.members(), sigs...)
 }
 
 func (*shellCommandTree) atOnce() bool { return false }
@@ -167,8 +151,8 @@ func (w *shellCommandTree) kill() {
 func (w *shellCommandTree) killThose() (some bool) {
 	w.scanMu.Lock()
 	defer w.scanMu.Unlock()
-	procs := freeze(w.members, func(some []proc) { w.send(some, unix.SIGSTOP) })
-	w.send(procs, unix.SIGKILL)
+	procs := freeze(w.members, func(some []proc) { w.job.engine.host.send(some, unix.SIGSTOP) })
+	w.job.engine.host.send(procs, unix.SIGKILL)
 	return len(procs) > 0
 }
 

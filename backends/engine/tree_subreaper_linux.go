@@ -95,15 +95,7 @@ func (d *subreaperTree) main() []proc {
 }
 
 func (d *subreaperTree) signal(sigs ...syscall.Signal) {
-	d.send(d.members(), sigs...)
-}
-
-func (d *subreaperTree) send(procs []proc, sigs ...syscall.Signal) {
-	d.platform.engine.bounded(func() {
-		for _, p := range procs {
-			signalProc(d.platform.sys, p, sigs...)
-		}
-	})
+	d.platform.send(d.members(), sigs...)
 }
 
 func (*subreaperTree) atOnce() bool { return false }
@@ -112,14 +104,14 @@ func (*subreaperTree) atOnce() bool { return false }
 // stopped process does not fork. Descendants of the main process go first, without a
 // scan for orphans.
 func (d *subreaperTree) kill() {
-	stop := func(procs []proc) { d.send(procs, unix.SIGSTOP) }
-	d.send(freeze(d.hanging, stop), unix.SIGKILL)
+	stop := func(procs []proc) { d.platform.send(procs, unix.SIGSTOP) }
+	d.platform.send(freeze(d.hanging, stop), unix.SIGKILL)
 	for range killRounds {
 		procs := freeze(d.members, stop)
 		if len(procs) == 0 {
 			return
 		}
-		d.send(procs, unix.SIGKILL)
+		d.platform.send(procs, unix.SIGKILL)
 		if !d.platform.rest(killPause) {
 			return
 		}
