@@ -36,8 +36,7 @@ func WithoutSecrets(caller, pass []string) []string {
 
 // AgentEnvironment returns the environment of an agent's commands in the shell sh, an
 // absolute path. It is the caller's without secrets, except those in
-// pass. Added variables mark the agent and keep programs from prompting, paging and
-// drawing.
+// pass. Added variables keep programs from prompting, paging and drawing.
 func AgentEnvironment(caller []string, sh string, pass []string) []string {
 	ci := SetsCI(caller)
 	return Overlay(AgentBase(WithoutSecrets(caller, pass), sh, ci), NonInteractive(ci))

@@ -191,7 +191,7 @@ func TestEnvironmentOfAgents(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", env, want)
 	}
 	env, _, _ = shelltext.Environment(messages.RunCommand{EnvPolicy: messages.EnvAgent}, append(host(), "TROUPE_NO_CI=1"))
-	if slices.Contains(env, "CI=1") || !slices.Contains(env, "GIT_TERMINAL_PROMPT=0") {
+	if slices.Contains(env, "CI=true") || !slices.Contains(env, "GIT_TERMINAL_PROMPT=0") {
 		t.Errorf("without CI: %q", env)
 	}
 }

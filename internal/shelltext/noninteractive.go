@@ -9,13 +9,17 @@ const (
 	noCIVarClaude = "CLAUDE_BASH_NO_CI"
 )
 
+// ciMark marks a command as unattended.
+const ciMark = "CI=true"
+
 // SetsCI reports whether commands get CI, which marks them as unattended. It is false
 // if the host's environment has a non-empty TROUPE_NO_CI, PI_BASH_NO_CI or
 // CLAUDE_BASH_NO_CI.
 func SetsCI(host []string) bool { return firstOf(host, NoCIVar, noCIVarPi, noCIVarClaude) == "" }
 
 // NonInteractive returns variables that keep programs from prompting, paging and
-// drawing when no person can answer. ci adds CI.
+// drawing when no person can answer. ci adds CI. Its value is true: programs that
+// read it as a strict boolean refuse 1.
 func NonInteractive(ci bool) []string {
 	env := []string{
 		"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "DELTA_PAGER=cat", "GH_PAGER=cat", "GLAB_PAGER=cat",
@@ -31,24 +35,24 @@ func NonInteractive(ci bool) []string {
 		"TERM=dumb", "GPG_TTY=not a tty", "SSH_ASKPASS=/usr/bin/false", "CARGO_TERM_PROGRESS_WHEN=never", "DEBIAN_FRONTEND=noninteractive",
 	}
 	if ci {
-		env = append(env, "CI=1")
+		env = append(env, ciMark)
 	}
 	return env
 }
 
 // AgentBase returns the environment around an agent's command in the shell sh, an
-// absolute path. It is env without macOS allocator debugging, and with
-// variables that mark the agent.
+// absolute path. It is env without macOS allocator debugging, and with variables
+// that keep programs from asking. A front end adds those that mark its own agent.
 func AgentBase(env []string, sh string, ci bool) []string {
-	kept := make([]string, 0, len(env)+6)
+	kept := make([]string, 0, len(env)+4)
 	for _, entry := range env {
 		if !strings.HasPrefix(entry, "MallocStackLogging") {
 			kept = append(kept, entry)
 		}
 	}
-	marks := []string{"SHELL=" + sh, "GIT_EDITOR=true", "GPG_TTY=not a tty", "OMPCODE=1", "CLAUDECODE=1"}
+	marks := []string{"SHELL=" + sh, "GIT_EDITOR=true", "GPG_TTY=not a tty"}
 	if ci {
-		marks = append(marks, "CI=true")
+		marks = append(marks, ciMark)
 	}
 	return Overlay(kept, marks)
 }

@@ -30,10 +30,10 @@ func TestNonInteractiveDefaults(t *testing.T) {
 		"cat":            "PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER BAT_PAGER DELTA_PAGER GH_PAGER GLAB_PAGER PSQL_PAGER MYSQL_PAGER HOMEBREW_PAGER",
 		"":               "AWS_PAGER",
 		"FRX":            "LESS",
-		"true":           "GIT_EDITOR VISUAL EDITOR npm_config_yes PNPM_DISABLE_SELF_UPDATE_CHECK",
+		"true":           "CI GIT_EDITOR VISUAL EDITOR npm_config_yes PNPM_DISABLE_SELF_UPDATE_CHECK",
 		"false":          "npm_config_update_notifier npm_config_fund npm_config_audit npm_config_progress PNPM_UPDATE_NOTIFIER",
 		"0":              "GIT_TERMINAL_PROMPT YARN_ENABLE_TELEMETRY YARN_ENABLE_PROGRESS_BARS TF_INPUT",
-		"1":              "CI NO_COLOR PYTHONUNBUFFERED PIP_NO_INPUT PIP_DISABLE_PIP_VERSION_CHECK TF_IN_AUTOMATION GH_PROMPT_DISABLED COMPOSER_NO_INTERACTION CLOUDSDK_CORE_DISABLE_PROMPTS",
+		"1":              "NO_COLOR PYTHONUNBUFFERED PIP_NO_INPUT PIP_DISABLE_PIP_VERSION_CHECK TF_IN_AUTOMATION GH_PROMPT_DISABLED COMPOSER_NO_INTERACTION CLOUDSDK_CORE_DISABLE_PROMPTS",
 		"dumb":           "TERM",
 		"not a tty":      "GPG_TTY",
 		"/usr/bin/false": "SSH_ASKPASS",
@@ -55,7 +55,7 @@ func TestNonInteractiveDefaults(t *testing.T) {
 
 func TestAgentBase(t *testing.T) {
 	env := []string{"PATH=/bin", "SHELL=/bin/fish", "MallocStackLogging=1", "MallocStackLoggingNoCompact=1", "CI=old", "noise"}
-	want := map[string]string{"PATH": "/bin", "SHELL": "/bin/bash", "GIT_EDITOR": "true", "GPG_TTY": "not a tty", "OMPCODE": "1", "CLAUDECODE": "1", "CI": "true"}
+	want := map[string]string{"PATH": "/bin", "SHELL": "/bin/bash", "GIT_EDITOR": "true", "GPG_TTY": "not a tty", "CI": "true"}
 	if got := values(t, shelltext.AgentBase(env, "/bin/bash", true)); !maps.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}

@@ -39,7 +39,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	if err != nil {
 		return l, err
 	}
-	base, named := shelltext.AgentEnvironment(s.options.Env, choice.Path, s.options.Settings.PassEnv), entries(c.p.Env)
+	base, named := s.environment(choice), entries(c.p.Env)
 	text := shelltext.Prefixed(prefix(s.options.Env, s.options.Settings), c.command)
 	l.req = messages.RunCommand{
 		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Env: named,
@@ -88,6 +88,13 @@ func (s *Session) choice() (shelltext.ShellChoice, error) {
 		return choice, &ToolError{Text: bad.Error()}
 	}
 	return choice, nil
+}
+
+// environment returns the environment of commands in a shell. OMPCODE and CLAUDECODE mark
+// the agent of this front end.
+func (s *Session) environment(choice shelltext.ShellChoice) []string {
+	base := shelltext.AgentEnvironment(s.options.Env, choice.Path, s.options.Settings.PassEnv)
+	return shelltext.Overlay(base, []string{"OMPCODE=1", "CLAUDECODE=1"})
 }
 
 // activeRun is a launched command.

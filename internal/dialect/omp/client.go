@@ -14,7 +14,7 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialect.Result, error)
 	if err != nil {
 		return dialect.Result{}, err
 	}
-	env := shelltext.Overlay(shelltext.AgentEnvironment(s.options.Env, choice.Path, s.options.Settings.PassEnv), entries(c.p.Env))
+	env := shelltext.Overlay(s.environment(choice), entries(c.p.Env))
 	began := s.options.Now()
 	life, over := context.WithCancel(ctx)
 	defer over()

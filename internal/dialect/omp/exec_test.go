@@ -127,7 +127,7 @@ func TestR058_TheBaseEnvironmentTellsOfAnAgent(t *testing.T) {
 	})
 	for _, call := range []args{{"command": "env"}, {"command": "env", "env": args{"A": "1"}}} {
 		text := r.bash(call).Text
-		for _, want := range []string{"SHELL=/bin/bash\n", "GIT_EDITOR=true\n", "GPG_TTY=not a tty\n", "OMPCODE=1\n", "CLAUDECODE=1\n", "CI=1\n", "MINE=1\n", "GITHUB_TOKEN=t\n"} {
+		for _, want := range []string{"SHELL=/bin/bash\n", "GIT_EDITOR=true\n", "GPG_TTY=not a tty\n", "OMPCODE=1\n", "CLAUDECODE=1\n", "CI=true\n", "MINE=1\n", "GITHUB_TOKEN=t\n"} {
 			require.Contains(t, text, want)
 		}
 		require.NotContains(t, text, "MallocStack")

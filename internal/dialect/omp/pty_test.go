@@ -109,8 +109,8 @@ func TestR109_TheTerminalHasItsSize(t *testing.T) {
 
 func TestR112_ATerminalsEnvironmentBeginsWithTheDefaults(t *testing.T) {
 	r := newRig(t, withUI)
-	require.Equal(t, "dumb 1 cat", body(r.bash(args{"command": "echo $TERM $CI $PAGER", "pty": true})))
-	require.Equal(t, "xterm 1", body(r.bash(args{"command": "echo $TERM $CI", "pty": true, "env": args{"TERM": "xterm"}})))
+	require.Equal(t, "dumb true cat", body(r.bash(args{"command": "echo $TERM $CI $PAGER", "pty": true})))
+	require.Equal(t, "xterm true", body(r.bash(args{"command": "echo $TERM $CI", "pty": true, "env": args{"TERM": "xterm"}})))
 }
 
 func TestR113_ATerminalsOutputIsText(t *testing.T) {
