@@ -32,6 +32,9 @@ type commandNotifier struct {
 // noticeTimeout bounds the run of a notice's command. The next notice waits for it.
 const noticeTimeout = time.Minute
 
+// noticeOutput bounds what is kept of the output of a notice's command.
+const noticeOutput = 1 << 20
+
 // noticePatience is how long an answer may take before the request is repeated: an actor that
 // crashes can lose it.
 const noticePatience = noticeTimeout / 2
@@ -121,6 +124,7 @@ func (e *commandNotifier) run(ctx actor.Context) {
 		Key: key, Principal: noticePrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
 		Description: fmt.Sprintf("notice of the end of job %s", d.Job.ID),
 		Stdin:       messages.StdinPipe, Background: true, Timeout: noticeTimeout, OnExit: messages.KillChildren,
+		Quota: messages.Quota{Bytes: noticeOutput, Policy: "elide"},
 	})
 }
 

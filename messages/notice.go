@@ -120,6 +120,8 @@ func checkNotice(to string) *Error {
 		return Invalid("on_finish", "a command or URL in on_finish is empty; give a command or a URL")
 	case strings.ContainsRune(to, 0) || !utf8.ValidString(to):
 		return Invalid("on_finish", "a command or URL in on_finish must be UTF-8 text without NUL bytes")
+	case looksLikeURL(to):
+		return Invalid("on_finish", "invalid URL in on_finish: give one that begins with http:// or https://, or a command")
 	case !IsURL(to):
 		return nil
 	}
@@ -135,6 +137,35 @@ func checkNotice(to string) *Error {
 		return Invalid("on_finish", "a URL in on_finish must not contain a password, because the record shows it; check the signature of the notice instead")
 	}
 	return nil
+}
+
+// looksLikeURL reports whether a text is meant as a URL, but would run as a command: it
+// begins with another scheme, a misspelt one, or a host.
+func looksLikeURL(to string) bool {
+	if IsURL(to) {
+		return false
+	}
+	word := strings.TrimLeft(to, " \t\r\n\"'<")
+	if i := strings.IndexAny(word, " \t\r\n"); i >= 0 {
+		word = word[:i]
+	}
+	rest := strings.TrimLeftFunc(word, func(c rune) bool {
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("+-.", c)
+	})
+	name := strings.ToLower(word[:len(word)-len(rest)])
+	begins := func(marks ...string) bool {
+		return slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(rest, mark) })
+	}
+	likeHTTP := name == "ftp" || len(name) > 2 && strings.Trim(name, "htps") == ""
+	switch {
+	case name == "":
+		return false
+	case begins(":/", `:\`), likeHTTP && begins(":", "//", ";/"):
+		return true
+	case strings.HasPrefix(name, "www.") && strings.Count(name, ".") > 1:
+		return true
+	}
+	return len(rest) > 1 && rest[0] == ':' && '0' <= rest[1] && rest[1] <= '9' // a port
 }
 
 // validHost reports whether host is valid, perhaps with a port: a literal IPv6 address

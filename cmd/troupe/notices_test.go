@@ -199,6 +199,38 @@ func TestOnFinishCommand(t *testing.T) {
 	nested.ends(cli.StatusOwn)
 }
 
+// At most 1 MiB of the output of a notice's command is kept, in one stream or two. The
+// notice is delivered.
+func TestOnFinishOutputIsBounded(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	p := d.beside("run", "--on-finish", "head -c 8000000 /dev/zero", "--on-finish", "head -c 4000000 /dev/zero >&2; head -c 4000000 /dev/zero", "true").start()
+	p.ends(0)
+	for _, notice := range d.notified("j1")["j1"] {
+		require.Equal(t, "delivered", notice["state"])
+	}
+	ps := d.beside("ps", "-a", "--scope", "notify", "--json").start()
+	var list struct {
+		Jobs []struct {
+			Output map[string]struct {
+				Bytes  int64
+				Elided []struct{ From, To int64 }
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(ps.rest()), &list))
+	ps.ends(0)
+	require.Len(t, list.Jobs, 2)
+	for _, job := range list.Jobs {
+		kept := job.Output["merged"].Bytes
+		require.EqualValues(t, 8000000, kept)
+		for _, gap := range job.Output["merged"].Elided {
+			kept -= gap.To - gap.From
+		}
+		require.LessOrEqual(t, kept, int64(1<<20))
+	}
+}
+
 // Notices run commands even if the directory has gone by then, or the record does not fit
 // into a pipe.
 func TestOnFinishCommandElsewhere(t *testing.T) {
