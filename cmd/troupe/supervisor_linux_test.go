@@ -13,9 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// everySignal is a text of a shell that sends each signal but KILL and those that stop a
+// sendAllSignals is a text of a shell that sends each signal but KILL and those that stop a
 // process.
-func everySignal(to string) string {
+func sendAllSignals(to string) string {
 	var b strings.Builder
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
 		switch sig {
@@ -41,7 +41,7 @@ func TestFaultAJobSignalsItsSupervisors(t *testing.T) {
 	p.err.has(t, "troupe refused a signal of the command")
 	m.err.has(t, "the keeper refused TERM from process ")
 	for _, to := range []string{"$PPID", daemon} {
-		m.beside("run", "-n", everySignal(to)).start().ends(0)
+		m.beside("run", "-n", sendAllSignals(to)).start().ends(0)
 	}
 	m.err.has(t, `"message":"refused TERM from process `, `"message":"refused HUP from process `, `"message":"refused INT from process `)
 
