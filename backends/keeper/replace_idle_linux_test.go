@@ -109,7 +109,7 @@ func TestFaultIdleKeeperEndsWithItsDaemon(t *testing.T) {
 	f := fleet()
 	e := newEar(t)
 	job := newUID()
-	p := f.Start(shell(job, "exec sleep 600"), e.facts)
+	f.Start(shell(job, "exec sleep 600"), e.facts)
 	await[messages.ProcessStarted](e, 1)
 	f.Close(true)
 	if startTime(was) == "" {
