@@ -70,7 +70,6 @@ func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 	if err := d.lockState(); err != nil {
 		return err
 	}
-	d.guardSignals()
 	if err := d.listen(); err != nil {
 		return err
 	}

@@ -2,11 +2,10 @@
 // keeper and the node. It serves requests until a client or a signal ends it.
 //
 //	daemon.go          opens, runs and closes the daemon
-//	log.go             the daemon's log
+//	log.go             the daemon's log, and the faults of a keeper in it
 //	metrics.go         metrics for Prometheus
 //	metrics_serve.go   serves the metrics
 //	node.go            the node, its keeper and its journal
 //	serve.go           the flags of serve
-//	signals.go         the senders of signals: jobs must not end the daemon
 //	service.go         the service manager: sockets, readiness, watchdog
 package daemon

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/backends/keeper"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 )
@@ -40,4 +41,13 @@ func (b *boundedLog) Write(p []byte) (int, error) {
 		_, _ = b.file.Seek(0, io.SeekStart) // without O_APPEND the next write would leave a hole and exceed maxLog again
 	}
 	return b.file.Write(p)
+}
+
+// keeperFault logs a fault of a keeper, or the sender of a signal to it.
+func (d *daemon) keeperFault(fault error) {
+	if keeper.IsSignal(fault) {
+		d.log.Warn().Msg(fault.Error())
+		return
+	}
+	d.log.Error().Err(fault).Msg("fault of the keeper")
 }

@@ -29,7 +29,7 @@ func features(f engine.Features) []feature {
 		{"large pipes", f.LargePipes, "", "output is copied in smaller pieces"},
 		{"terminals", f.Terminals, cmp.Or(f.NoTerminal, devpts()), "commands on a terminal (--pty) cannot start"},
 		{"splice from terminals", f.Spliced, "", "terminal output is copied through memory: a crash of the keeper can lose a few KiB"},
-		{"senders of signals", signals.Supported, "", "keeper and daemon obey the signals of jobs: a command that kills its parent process ends all jobs"},
+		{"senders of signals", signals.Supported, "", "the keeper obeys the signals of jobs: a command that kills its parent process ends all jobs"},
 		{"umask for each command", f.Umask, "", "commands run with the umask of troupe"},
 	}
 	for i := range list {
