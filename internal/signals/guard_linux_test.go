@@ -27,6 +27,11 @@ const roleVar = "TROUPE_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVar); role {
 	case "":
+		for sig := syscall.Signal(1); sig < classic; sig++ {
+			if signal.Ignored(sig) { // under nohup
+				signal.Notify(make(chan os.Signal, 1), sig) // children start with the default
+			}
+		}
 		os.Exit(m.Run())
 	case "guarded", "late", "plain", "ignoring":
 		guardedMain(role)
