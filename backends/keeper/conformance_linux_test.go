@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"troupe/backends/keeper"
 	"troupe/backends/pipe"
@@ -69,7 +71,26 @@ func keeperDir(t testing.TB) string {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { awaitKeeperEnd(dir) })
 	return dir
+}
+
+// awaitKeeperEnd waits until the keeper of a directory has written its last logs, so
+// that the directory can be removed. One that a test leaves running is not waited for.
+func awaitKeeperEnd(dir string) {
+	lock, err := os.Open(filepath.Join(dir, "keeper.lock"))
+	if err != nil {
+		return
+	}
+	free := make(chan error, 1)
+	go func() {
+		defer lock.Close()
+		free <- syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+	}()
+	select {
+	case <-free:
+	case <-time.After(5 * time.Second):
+	}
 }
 
 // open starts a keeper of this program, or finds it.
