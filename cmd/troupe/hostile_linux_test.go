@@ -146,14 +146,14 @@ func TestSecurityTheStateDirectory(t *testing.T) {
 		says string
 		root bool
 	}{
-		"a link":           {func(_ *testing.T, at, other string) error { return os.Symlink(other, at) }, "is a symbolic link or not a directory (make it", false},
-		"others may enter": {func(_ *testing.T, at, _ string) error { return os.Mkdir(at, 0o755) }, "has the mode 0755: others may enter it (make it", false},
+		"a link":           {func(_ *testing.T, at, other string) error { return os.Symlink(other, at) }, "is a symbolic link or not a directory (use a directory", false},
+		"others may enter": {func(_ *testing.T, at, _ string) error { return os.Mkdir(at, 0o755) }, "has mode 0755: other users can enter it (use a directory", false},
 		"another's": {func(_ *testing.T, at, _ string) error {
 			if err := os.Mkdir(at, 0o700); err != nil {
 				return err
 			}
 			return os.Chown(at, nobodyUID, nobodyUID)
-		}, "belongs to user 65534 (make it", true},
+		}, "belongs to user 65534 (use a directory", true},
 		"read-only": {func(t *testing.T, at, _ string) error {
 			if err := os.Mkdir(at, 0o700); err != nil {
 				return err

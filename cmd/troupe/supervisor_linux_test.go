@@ -38,7 +38,7 @@ func TestFaultAJobSignalsItsSupervisors(t *testing.T) {
 	p := m.beside("run", "-n", "kill $PPID; sleep 1; echo done").start()
 	require.Equal(t, "done\n", p.rest())
 	p.ends(0)
-	p.err.has(t, "troupe refused a signal of the command")
+	p.err.has(t, "the keeper refused a signal from the command")
 	m.err.has(t, "the keeper refused TERM from process ")
 	m.beside("run", "-n", sendAllSignals("$PPID")).start().ends(0)
 

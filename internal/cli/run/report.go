@@ -173,7 +173,7 @@ var flagTexts = map[messages.Flag]string{
 	messages.FlagTreeUnverified: "troupe could only reach the process groups of the command: processes that left them may still run",
 	messages.FlagLogTampered:    "the log was changed by another program: some of the output may be wrong",
 	messages.FlagLogUnlinked:    "the log was deleted while the command ran: some of the output may be missing",
-	messages.FlagSignalRefused:  "troupe refused a signal of the command: no command can end the process that holds all jobs",
+	messages.FlagSignalRefused:  "the keeper refused a signal from the command: it holds the jobs of all clients",
 	messages.FlagKeeperFault:    "troupe failed while the command ran: some of the output may be missing",
 }
 

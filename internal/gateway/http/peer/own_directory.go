@@ -19,7 +19,7 @@ import (
 func OwnDirectory(path, use string) (*os.File, error) {
 	foreign := func(why string) error {
 		return &messages.Error{
-			Code: messages.Refused, Reason: use, Message: path + " " + why, Hint: "make it a directory of yours with mode 0700, or name another",
+			Code: messages.Refused, Reason: use, Message: path + " " + why, Hint: "use a directory of your own with mode 0700",
 		}
 	}
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -38,7 +38,7 @@ func OwnDirectory(path, use string) (*os.File, error) {
 	case OwnerOf(info) != unix.Geteuid():
 		err = foreign(fmt.Sprintf("belongs to user %d", OwnerOf(info)))
 	case info.Mode().Perm()&0o077 != 0:
-		err = foreign(fmt.Sprintf("has the mode %04o: others may enter it", info.Mode().Perm()))
+		err = foreign(fmt.Sprintf("has mode %04o: other users can enter it", info.Mode().Perm()))
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
