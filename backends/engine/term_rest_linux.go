@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// termRest returns a function that sends TERM to the processes of a job that a TERM to the
-// groups of the main process and of the terminal's foreground does not reach now, and to
-// their descendants; nil: there are none. Processes that start later in the groups belong to
-// a cleanup that TERM has started.
+// termRest returns a function that sends TERM to the processes of a job that have got none:
+// those that a TERM to the groups of the main process and of the terminal's foreground does
+// not reach now, with their descendants, and those that start later. A process whose live
+// ancestor the first TERM reaches is spared, since it may belong to a cleanup.
 //
 // On a terminal a process that ignores TERM is one of the others: interactive shells do, and
 // obey HUP.
@@ -17,19 +17,22 @@ func (h *platform) termRest(j *job, front int) func() {
 	if h.probed.NoProcesses != "" { // no groups can be seen
 		return j.termAll
 	}
-	var others []proc
+	var reached, others []proc
 	for _, p := range h.processesOf(j.tree) {
-		reached := p.pgid == j.proc.pid || front != 0 && p.pgid == front
 		hungUp := j.shell != nil && p.pid == j.proc.pid
-		if !reached || !hungUp && h.wantsHUP(j, p) {
+		if inGroups := p.pgid == j.proc.pid || front != 0 && p.pgid == front; inGroups && (hungUp || !h.wantsHUP(j, p)) {
+			reached = append(reached, p)
+		} else {
 			others = append(others, p)
 		}
 	}
-	if len(others) == 0 {
-		return nil
-	}
 	return func() {
-		for _, p := range offspring(h.processesOf(j.tree), others, true) {
+		now, sent := h.processesOf(j.tree), make(map[int]bool)
+		for _, p := range append(offspring(now, others, true), offspring(now, reached, false)...) {
+			if sent[p.pid] {
+				continue
+			}
+			sent[p.pid] = true
 			sig := unix.SIGTERM
 			if h.wantsHUP(j, p) {
 				sig = unix.SIGHUP
