@@ -14,4 +14,5 @@
 //	job.go             jobs, and the engine's processes for their owners
 //	shell_lookup.go    shells and the words before a text
 //	terminal.go        sizes of terminals, and TERM
+//	text_stub.go       texts that are kept out of argv
 package pipe

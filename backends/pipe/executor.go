@@ -80,10 +80,13 @@ func (p *executor) spec(c backends.Command) (backends.Spec, *messages.Error) {
 		return s, err
 	}
 	s.Program = file
-	if text := p.text(c); len(text) <= MaxWord {
-		s.Argv = append(before(words, text), text)
-	} else {
+	switch text, stub := p.text(c), textStub(words); {
+	case len(text) > MaxWord:
 		s.Argv, s.Script = words[:len(words)-1], text
+	case stub != "" && shelltext.FindsProcesses(text):
+		s.Argv, s.Env = append(words, stub), append(slices.Clip(s.Env), textVariable+"="+text)
+	default:
+		s.Argv = append(before(words, text), text)
 	}
 	return s, nil
 }

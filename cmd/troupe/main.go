@@ -10,6 +10,7 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/run"
 )
 
 // version is set by the linker (see the Makefile); "" is a plain go build.
@@ -18,7 +19,7 @@ var version string
 func main() {
 	m := &cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
 	keepOwnBits(m)
-	os.Exit(dispatch(m, os.Args[1:]))
+	os.Exit(dispatch(m, run.OwnArguments()))
 }
 
 // keepOwnBits clears the owner bits of the umask: with them this process could not use the

@@ -11,6 +11,7 @@
 //	cwd.go                 working directory of a call
 //	environment.go         environment of a job by policy
 //	files.go               file system of a command; symbolic links
+//	find_processes.go      texts that look for processes by their arguments
 //	head_tail_limits.go    splitting off a trailing head or tail
 //	hidden_expansion.go    expansions that hide what runs
 //	inner_scripts.go       scripts within a script

@@ -12,6 +12,7 @@
 //	host.go            the host interface, and this process as the host
 //	json.go            the result as one object
 //	output_full.go     reports that the output cannot be stored
+//	own_arguments.go   the program's arguments, hidden from pkill -f in them
 //	progress.go        the progress line of a silent command
 //	queued.go          reports that the command is queued
 //	relay.go           copies the output while it grows
