@@ -12,10 +12,12 @@ STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo fals
 # Where several things happen at once, tests run under the race detector, if there is
 # one: a test of internal/test/need says whether there is. Terminal emulation and the
 # index of large outputs are sequential; they run without it. So do checks of the tree and
-# the modes of a host, and searches of all schedules; make soak runs these under it.
+# the modes of a host, and searches of all schedules; make soak runs these under it. The
+# longest packages begin first.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-RACED = $(filter-out %/backends/screen %/spill/view %/http/wire,$(shell go list ./actors/... ./client ./internal/gateway/... \
-	./internal/test/fake ./internal/test/hostile ./spill/... ./backends/... ./supervision_test/...))
+RACED = $(filter-out %/backends/screen %/spill/view %/http/wire,$(shell go list ./backends/keeper ./backends/shell \
+	./backends/engine ./spill ./actors/... ./client ./internal/gateway/... ./internal/test/fake ./internal/test/hostile ./spill/... \
+	./backends/... ./supervision_test/...))
 UNRACED := '^Test(House|Docs|Requirements|Explore|.*Anywhere$$|Modes$$|Conformance$$)'
 PLAIN = $(filter-out $(RACED) $(shell go list $(WAITS)),$(shell go list ./...))
 
@@ -40,7 +42,7 @@ FUZZ = $(shell grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir=tools .
 build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
-test: .bin/testsum ## all but the long forms of tests, ten to fifteen minutes; the last line counts them
+test: .bin/testsum ## all but the long forms of tests, ten to sixteen minutes; the last line counts them
 	@tools/test.sh -shuffle=on -p=$(P) -- '&' -parallel=6 $(WAITS) -- $(PLAIN) \
 		-- -parallel=6 -run=$(UNRACED) ./supervision_test ./internal/test/fake ./backends/engine ./backends/keeper ./backends/pipe ./backends/pty ./backends/shell \
 		-- '&' -C=bench . -- '&' -C=tools ./testsum -- -skip=$(UNRACED) $(RACE) $(RACED)
