@@ -48,7 +48,7 @@ func unwritten(messages.Stream) (spill.Log, error) { return spill.MissingLog(0),
 // OutputLostError returns the error of an output of unknown size: its log was lost with the
 // process that held the job. It returns nil for all others.
 func OutputLostError(job messages.Job, stream messages.Stream) error {
-	if job.Outcome != messages.Lost || bytesOf(job, stream) > 0 {
+	if job.Outcome != messages.Lost && !job.HasFlag(messages.FlagOutputLost) || bytesOf(job, stream) > 0 {
 		return nil
 	}
 	return &messages.Error{

@@ -248,6 +248,7 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 			Code: messages.ShuttingDown, Reason: "restart", Message: "troupe ended before the job could start; nothing of it has run", Hint: "run it again",
 		}
 	default:
+		job.Flags = append(slices.Clip(job.Flags), messages.FlagOutputLost)
 		job.Outcome, job.Shell, job.Err = messages.Lost, lostJob, messages.Error{
 			Code: messages.NotFound, Reason: "engine", Message: "the job has ended while no node watched it; how it ended is not known",
 			Hint: "look at its output, and run it again if it did not do its work",

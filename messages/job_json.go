@@ -155,7 +155,7 @@ func (j *Job) streams(o *jsonWriter) {
 	for _, stream := range byName {
 		for _, s := range slices.Backward(j.Output) {
 			if s.Stream == stream {
-				s.field(o)
+				s.field(o, s.Bytes == 0 && j.HasFlag(FlagOutputLost))
 				break
 			}
 		}
@@ -163,10 +163,14 @@ func (j *Job) streams(o *jsonWriter) {
 	o.close('}')
 }
 
-// field writes the stream as a field of o.
-func (s *StreamOutput) field(o *jsonWriter) {
+// field writes the stream as a field of o. The size of one that is lost is unknown.
+func (s *StreamOutput) field(o *jsonWriter, lost bool) {
 	o.open(s.Stream.String(), '{')
-	whole(o, "bytes", s.Bytes)
+	if lost {
+		o.null("bytes")
+	} else {
+		whole(o, "bytes", s.Bytes)
+	}
 	if s.Counted {
 		whole(o, "lines", s.Lines)
 	} else {

@@ -67,7 +67,7 @@ type noticeJSON struct {
 }
 
 type streamJSON struct {
-	Bytes      int64                `json:"bytes"`
+	Bytes      *int64               `json:"bytes"`
 	Lines      *int64               `json:"lines"`
 	LinesExact bool                 `json:"lines_exact"`
 	File       *string              `json:"file"`
@@ -106,7 +106,7 @@ func referenceOf(j messages.Job) jobJSON {
 		o.OOM = &oom
 	}
 	for _, s := range j.Output {
-		o.Output[s.Stream.String()] = streamOf(s)
+		o.Output[s.Stream.String()] = streamOf(s, j.HasFlag(messages.FlagOutputLost))
 	}
 	for _, n := range j.OnFinish {
 		o.OnFinish = append(o.OnFinish, noticeJSON{n.To, n.State, n.Seq, n.Tries, orNull(n.Err)})
@@ -114,10 +114,13 @@ func referenceOf(j messages.Job) jobJSON {
 	return o
 }
 
-func streamOf(s messages.StreamOutput) streamJSON {
-	o := streamJSON{Bytes: s.Bytes, LinesExact: s.LinesExact, File: orNull(s.File), Elided: orEmpty(s.Elided)}
+func streamOf(s messages.StreamOutput, lost bool) streamJSON {
+	o := streamJSON{Bytes: &s.Bytes, LinesExact: s.LinesExact, File: orNull(s.File), Elided: orEmpty(s.Elided)}
 	if s.Counted {
 		o.Lines = &s.Lines
+	}
+	if lost && s.Bytes == 0 {
+		o.Bytes = nil
 	}
 	return o
 }

@@ -45,6 +45,21 @@ func TestJobObjectIsThatOfEncodingJSON(t *testing.T) {
 	})
 }
 
+// The size of an output that is lost is null, beside one that is stored.
+func TestJobObjectHasLostOutput(t *testing.T) {
+	job := messages.Job{
+		Flags: []messages.Flag{messages.FlagKept, messages.FlagOutputLost}, Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5}, {Stream: messages.Stderr}},
+	}
+	sameJSON(t, job)
+	for _, want := range []string{`"stderr":{"bytes":null,`, `"stderr":{"bytes":0,`} {
+		text, err := json.Marshal(job)
+		if err != nil || !bytes.Contains(text, []byte(want)) || !bytes.Contains(text, []byte(`"stdout":{"bytes":5,`)) {
+			t.Errorf("%s, %v; want %s", text, err, want)
+		}
+		job.Flags = nil
+	}
+}
+
 // Every stream has its place in the object, the last one that is told of it counts.
 func TestJobObjectHasEveryStream(t *testing.T) {
 	for _, streams := range [][]messages.Stream{

@@ -120,6 +120,7 @@ const (
 	FlagClientGone     Flag = "client_gone"                // cancelled because its client disconnected
 	FlagKept           Flag = "kept"                       // promoted with Keep: it stays when the client of its scope leaves
 	FlagKeeperFault    Flag = "keeper_fault"               // the engine failed; the descriptors of the job were kept
+	FlagOutputLost     Flag = "output_lost"                // the process that held it died, and an output of it, or a part, is not stored
 	FlagSignalRefused  Flag = "signal_refused"             // a process of it sent its keeper a signal, which was refused
 	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
 	FlagReplaced       Flag = "session_replaced"           // its live shell was replaced before it; the state of the former one is lost
@@ -131,13 +132,17 @@ const (
 
 // ProcessLost reports that the engine died before it recorded the exit. How the process
 // ended is unknown, and only Survivors are left of its tree. Nothing follows.
-// ProcessStarted may be missing.
+// ProcessStarted may be missing. Sizes and Outputs are those of the logs that are left;
+// FlagOutputLost says that one is missing.
 type ProcessLost struct {
 	ofProcess
 	Seq       uint64
 	Err       Error // internal, reason "keeper" or "reboot"
 	At        time.Time
 	Survivors []Survivor
+	Sizes     Sizes
+	Outputs   []OutputState
+	Flags     []Flag
 }
 
 // OutputClosed reports that no process holds the output any more. Its log is sealed;

@@ -45,7 +45,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 	return h, room, err
 }
 
-func (w *writer) inline() int64 { return w.plan.Inline }
+func (b *sharedLog) inline() int64 { return b.plan.Inline }
 
 // outgrown reports whether a log in memory must move into a file.
 func (w *writer) outgrown() bool {

@@ -239,3 +239,73 @@ func (d *Disk) Reclaim(id string, stream uint8, path, mark string) error {
 	}
 	return nil
 }
+
+// Import takes over a log of a dead store from a descriptor of its bytes, which a reader still
+// has. known is the state that the reader saw last. The log can be opened as before, sealed,
+// until Persist moves it into a file. Import returns ErrExists if the store has the log.
+func (d *Disk) Import(id string, stream uint8, from *os.File, known State) error {
+	if !validID(id) || stream > Stderr {
+		return ErrNotFound
+	}
+	plan, err := Plan{Inline: -1}.resolve()
+	if err != nil {
+		return err
+	}
+	h, err := d.reopen(from)
+	if err != nil {
+		return err
+	}
+	st, err := d.sys.Stat(h.fd)
+	if err != nil {
+		h.free()
+		return err
+	}
+	b := &sharedLog{disk: d, id: id, stream: stream, group: plan.Group, plan: &plan, size: max(st.Size, known.Size), sealed: true, mem: h}
+	b.gaps = d.holes(h, st.Size, importedGaps(st.Size, known))
+	b.memoryBytes = min(b.kept(), MaxInlineLimit) // more was in a file that was deleted, and takes no memory
+	d.mu.Lock()
+	j := d.jobs[id]
+	if d.closed || j != nil && (j.elem == nil || j.logs[stream] != nil) {
+		d.mu.Unlock()
+		h.free()
+		return ErrExists
+	}
+	d.memory.Add(b.memoryBytes)
+	d.memfds.Add(1)
+	d.mu.Unlock()
+	for _, j := range d.enroll([]leftoverLog{{log: b}}) {
+		_ = j.remove()
+	}
+	return nil
+}
+
+// reopen returns a descriptor of the store's own for an open file.
+func (d *Disk) reopen(f *os.File) (*handle, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	if cerr := raw.Control(func(of uintptr) { fd, err = d.sys.Reopen(int(of)) }); cerr != nil {
+		return nil, cerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newHandle(d.sys, fd), nil
+}
+
+// importedGaps returns the gaps of a log with stored bytes of which a reader knew less or more:
+// a part that was elided since then, a fence that was not shown yet, or the rest of a file.
+func importedGaps(stored int64, known State) gaps {
+	g := gaps(slices.Clone(known.Gaps))
+	switch {
+	case known.Size > stored:
+		return g.add(stored, known.Size)
+	case known.Veiled:
+		return g.add(known.Size, stored)
+	case known.Size < stored && len(g) > 0:
+		return g.add(g[0].From, stored)
+	}
+	return g
+}

@@ -148,7 +148,8 @@ func (d *Disk) FinishedIDs() []string {
 }
 
 // Persist moves the logs of a finished job from memory into files, if one is larger
-// than above or has gaps. Readers go on. The caller stores smaller logs itself.
+// than above, has gaps or was imported. Readers go on. The caller stores smaller logs
+// itself.
 func (d *Disk) Persist(id string, above int64) error {
 	d.mu.Lock()
 	j := d.jobs[id]
@@ -162,7 +163,8 @@ func (d *Disk) Persist(id string, above int64) error {
 	for _, b := range allLogs {
 		if b.stream != orderStream {
 			st := b.State()
-			large = large || st.Size > above || len(st.Gaps) > 0
+			memory, _ := b.weight()
+			large = large || st.Size > above || len(st.Gaps) > 0 || b.inline() < 0 && memory > 0
 		}
 	}
 	if order != nil && !large {

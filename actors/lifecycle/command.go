@@ -214,6 +214,8 @@ func (c Command) lost(e messages.ProcessLost) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
 	j := c.edit()
 	j.Ended, j.Err, j.Shell, j.Survivors = e.At, e.Err, 125, e.Survivors
+	j.Flags = union(j.Flags, e.Flags)
+	c.outputs(e.Sizes, e.Outputs)
 	return c.finish(messages.Lost)
 }
 
@@ -274,6 +276,7 @@ func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 	}
 	j := c.edit()
 	j.Ended, j.Err, j.Shell = now, e.Err, 125
+	j.Flags = union(j.Flags, []messages.Flag{messages.FlagOutputLost})
 	return c.finish(messages.Lost)
 }
 

@@ -50,3 +50,27 @@ func TestLostProcess(t *testing.T) {
 		}
 	}
 }
+
+// The record of a lost job has what is left of its output, and says what is not.
+func TestLostProcessKeepsItsOutput(t *testing.T) {
+	job := messages.Job{ID: "j1", Created: noon, Started: noon, State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
+	lost := messages.ProcessLost{
+		Seq: 9, At: noon, Sizes: messages.Sizes{messages.Stdout: 70_000}, Flags: []messages.Flag{messages.FlagOutputLost},
+		Outputs: []messages.OutputState{{Stream: messages.Stdout, File: "/log", Elided: []messages.OutputGap{{From: 1, To: 2}}}},
+	}
+	c, _ := Rebuild(&job, Limits{}).Step(noon, lost)
+	out := c.Job.Output[0]
+	if out.Bytes != 70_000 || out.File != "/log" || len(out.Elided) != 1 || c.Job.Output[1].Bytes != 0 || !c.Job.HasFlag(messages.FlagOutputLost) {
+		t.Errorf("%+v", c.Job)
+	}
+	lost.Flags = nil
+	if c, _ = Rebuild(&job, Limits{}).Step(noon, lost); c.Job.HasFlag(messages.FlagOutputLost) {
+		t.Errorf("all of it is stored: %+v", c.Job)
+	}
+	if c, _ = Rebuild(&job, Limits{}).Step(noon, Forgotten{}); !c.Job.HasFlag(messages.FlagOutputLost) {
+		t.Errorf("nothing is known of it: %+v", c.Job)
+	}
+	if job.Output[0].Bytes != 0 {
+		t.Error("the former record was changed")
+	}
+}

@@ -50,6 +50,7 @@
 //	reconnect.go         receives, reconnects, resumes
 //	remote_log.go        reads logs through descriptors of the keeper
 //	replace_idle.go      replaces an idle keeper of another build
+//	saved_output.go      outputs of a dead keeper that the client still has
 //	serve_conn.go        serves one connection: handshake and facts
 //	server.go            Serve, the keeper
 //	signals.go           refuses signals of jobs, and records the senders of others

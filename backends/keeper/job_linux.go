@@ -198,8 +198,9 @@ func (j *job) takeEnded(f messages.TreeEnded) {
 // output and tree follow. The caller holds mu.
 func (j *job) applyLost(f messages.ProcessLost) {
 	j.spec = nil
+	j.forgetLost(f.Sizes)
 	if j.reported.result {
-		j.takeClosed(messages.OutputClosed{Seq: f.Seq, Sizes: j.exit})
+		j.takeClosed(messages.OutputClosed{Seq: f.Seq, Sizes: j.exit, Outputs: f.Outputs})
 		j.takeEnded(messages.TreeEnded{Seq: f.Seq, Survivors: f.Survivors})
 		return
 	}
@@ -209,12 +210,16 @@ func (j *job) applyLost(f messages.ProcessLost) {
 	once(j, &j.reported.result, f)
 }
 
-// markLost ends a job as lost without a fact of a keeper. The caller holds mu.
-func (j *job) markLost(why string) {
-	j.applyLost(messages.ProcessLost{
-		Seq: max(j.lastHeard, j.lastDelivered) + 1, At: time.Now(),
-		Err: *refused(messages.Internal, "keeper", why, "its output, as far as it was in a file, is there"),
-	})
+// markLost ends a job as lost without a fact of a keeper. sizes are those of saved logs;
+// missing says that there are others. The caller holds mu.
+func (j *job) markLost(why string, sizes messages.Sizes, missing bool) {
+	lost := messages.ProcessLost{
+		Seq: max(j.lastHeard, j.lastDelivered) + 1, At: time.Now(), Sizes: sizes, Err: *refused(messages.Internal, "keeper", why, lostHint),
+	}
+	if missing {
+		lost.Flags = []messages.Flag{messages.FlagOutputLost}
+	}
+	j.applyLost(lost)
 }
 
 // fail ends a job that reached no keeper.

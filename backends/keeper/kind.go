@@ -29,6 +29,7 @@ const (
 	askClose                     // nothing; answered
 	askDone                      // nothing; answered after all earlier requests
 	askStates                    // []messages.UID: states of these jobs' logs; answered
+	askSave                      // savedLog, with its descriptor: a log of a dead keeper
 )
 
 // Messages of a keeper beside facts.
@@ -89,6 +90,11 @@ type (
 		Data   []byte // all of a small closed log
 		Whole  bool   // Data is complete
 		Order  bool   // Data is the output order, not a log
+	}
+	// savedLog is a log that a dead keeper had in memory, as the client knows it.
+	savedLog struct {
+		Stream messages.Stream
+		State  spill.State
 	}
 	// stateReply is a log in the keeper's list.
 	stateReply struct {

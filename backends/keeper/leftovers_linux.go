@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/backends"
 	"troupe/backends/engine"
 	"troupe/messages"
 )
@@ -137,38 +136,34 @@ func statOf(pid int) []string {
 // lost.
 func (s *server) restore(left *journalTable, boot string, survivors map[messages.UID][]messages.Survivor) {
 	for id, p := range left.jobs {
-		c := &servedJob{separate: p.started.Separate, meta: p.meta, over: true}
+		c := &servedJob{separate: p.started.Separate, meta: p.meta, over: true, left: p}
 		s.jobs[id] = c
 		s.engine.Restore(engine.Restored{
 			ID: id, Meta: p.meta,
 			Started: &messages.ProcessStarted{PID: p.started.PID, StartTime: p.started.StartTime, At: p.started.At, Isolation: p.started.Isolation},
-			Facts:   s.factsOf(id, p, left.opened != nil && left.opened.BootID != boot, survivors[id]),
+			Facts:   s.factsOf(p, left.opened != nil && left.opened.BootID != boot, survivors[id]),
 		})
 	}
 }
 
-// factsOf returns the facts that the client has not settled.
-func (s *server) factsOf(id messages.UID, p *journaledJob, rebooted bool, survivors []messages.Survivor) []messages.ProcessFact {
+// factsOf returns the facts that the client has not settled. withOutput completes them.
+func (s *server) factsOf(p *journaledJob, rebooted bool, survivors []messages.Survivor) []messages.ProcessFact {
 	end := p.drained
 	if end == nil {
 		end = p.exited
 	}
 	if end == nil {
 		lost := messages.ProcessLost{At: time.Now(), Survivors: survivors, Err: *refused(messages.Internal, "keeper",
-			"the keeper died while the job ran; how the job ended is unknown", "its output, as far as it was in a file, is there")}
+			"the keeper died while the job ran; how the job ended is unknown", lostHint)}
 		if rebooted {
 			lost.Err.Reason, lost.Err.Message = "reboot", "the machine went down while the job ran; how the job ended is unknown"
 		}
 		return []messages.ProcessFact{lost}
 	}
-	sizes, outputs := s.outputs(id, p.started.Separate)
-	if p.drained != nil {
-		sizes = end.Sizes
-	}
 	var facts []messages.ProcessFact
 	if s.options.Alone || p.drained == nil || p.settled < p.drained.Seq {
 		exited := messages.ProcessExited{
-			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, Outputs: outputs, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Survivors: survivors,
+			Status: end.Status, Cause: end.Cause, At: end.At, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Survivors: survivors,
 		}
 		if p.drained != nil {
 			exited.Seq = p.drained.Seq
@@ -178,21 +173,5 @@ func (s *server) factsOf(id messages.UID, p *journaledJob, rebooted bool, surviv
 		}
 		facts = append(facts, exited)
 	}
-	return append(facts, messages.OutputClosed{Sizes: sizes, Outputs: outputs}, messages.TreeEnded{Survivors: survivors})
-}
-
-// outputs returns the remaining logs and their sizes.
-func (s *server) outputs(id messages.UID, separate bool) (sizes messages.Sizes, list []messages.OutputState) {
-	streams := []messages.Stream{messages.Merged}
-	if separate {
-		streams = []messages.Stream{messages.Stdout, messages.Stderr}
-	}
-	for _, stream := range streams {
-		if log, err := s.store.Open(string(id), uint8(stream)); err == nil {
-			st := log.State()
-			sizes[stream], list = st.Size, backends.AddOutput(list, stream, st)
-			_ = log.Close()
-		}
-	}
-	return sizes, list
+	return append(facts, messages.OutputClosed{}, messages.TreeEnded{Survivors: survivors})
 }

@@ -19,6 +19,7 @@ var wired = []any{
 	inventoryReply{},
 	stateReply{},
 	logState{},
+	savedLog{},
 	wantLog{},
 	number{},
 	growthRequest{},

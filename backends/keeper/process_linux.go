@@ -256,7 +256,7 @@ func (j *job) notFound(gen uint64) {
 		j.mu.Unlock()
 		return
 	}
-	j.markLost("the keeper has no record of the job any more")
+	j.markLost("the keeper has no record of the job any more", messages.Sizes{}, true)
 	j.deliver()
 }
 
@@ -288,6 +288,7 @@ func (j *job) moveTo(known bool) {
 		return
 	}
 	unsent := j.spec != nil && (j.number == 0 || !j.link.maybeSent(j.number))
+	sizes, missing := j.saveLogs() // before the adoption, whose facts have the sizes
 	if known || unsent {
 		j.rebindAndResend(!known)
 	} else if !j.ended {
@@ -295,7 +296,7 @@ func (j *job) moveTo(known bool) {
 		if j.spec != nil {
 			why = "the keeper died before it could record the start of the job"
 		}
-		j.markLost(why)
+		j.markLost(why, sizes, missing)
 	}
 	j.deliver()
 }
@@ -320,7 +321,7 @@ func (j *job) rebindAndResend(start bool) {
 	j.newGen()
 	if start {
 		if err := j.sendStart(); err != nil {
-			j.markLost("the job cannot be sent to the keeper: " + err.Error())
+			j.markLost("the job cannot be sent to the keeper: "+err.Error(), messages.Sizes{}, false)
 			return
 		}
 	} else {

@@ -87,12 +87,8 @@ func (c *Client) SmallOutputs(id messages.UID) (outputs map[messages.Stream][]by
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	streams := []messages.Stream{messages.Merged}
-	if j.separate {
-		streams = []messages.Stream{messages.Stdout, messages.Stderr}
-	}
 	outputs = map[messages.Stream][]byte{}
-	for _, s := range streams {
+	for _, s := range streamsOf(j.separate) {
 		o := j.logs[s]
 		if o == nil {
 			return nil, nil, false

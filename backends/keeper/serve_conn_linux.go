@@ -221,6 +221,9 @@ func (e *factForwarder) receive(f messages.ProcessFact) {
 	if a, is := f.(messages.ControlAnswer); is && a.Answers() == unpauseNth {
 		return // the client would match it to a control of its own
 	}
+	if e.job.left != nil {
+		f = e.s.withOutput(e.id, e.job.left, f)
+	}
 	m := message{kind: k, gen: e.gen, job: e.id, safe: e.job.safely && k == factExited}
 	m.body = encode(f)
 	m, err := m.pack()
@@ -243,10 +246,7 @@ func (e *factForwarder) receive(f messages.ProcessFact) {
 
 // closedLogs returns the states of a job's closed logs.
 func (s *server) closedLogs(id messages.UID, c *servedJob) []logState {
-	streams := []messages.Stream{messages.Merged}
-	if c.separate {
-		streams = []messages.Stream{messages.Stdout, messages.Stderr}
-	}
+	streams := streamsOf(c.separate)
 	var logs []logState
 	for _, stream := range streams {
 		if l, ok := s.describeLog(id, stream); ok && l.State.Closed {

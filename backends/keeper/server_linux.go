@@ -65,6 +65,8 @@ type servedJob struct {
 	pidFile string // "": none
 	started bool   // it has or had a process
 	over    bool   // the last fact was reported
+
+	left *journaledJob // of a job that a dead keeper left; nil: it started here
 }
 
 // Serve runs a keeper until ctx ends or a client ends it. Then it stops every job, with

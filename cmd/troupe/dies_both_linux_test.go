@@ -74,6 +74,60 @@ func TestFaultOutputGoesWithItsKeeper(t *testing.T) {
 	}
 }
 
+// What a lost job printed is stored if a client read it; an output that is gone is lost in
+// each form of the record, never empty. The next daemon says the same.
+func TestFaultOutputOfALostJob(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	shown := m.run(messages.RunCommand{Text: "seq 1 5000; exec sleep 600"}) // in memory
+	out, err := m.client.Output(t.Context(), shown.ID, client.Range{Follow: true})
+	require.NoError(t, err)
+	defer out.Close()
+	_, err = io.CopyN(io.Discard, out, sequenceSize(5000))
+	require.NoError(t, err)
+	open, printed := gate(t, m.file("gate")), post(t, m.file("printed"))
+	unread := m.run(messages.RunCommand{Name: "unread", Text: "read x <gate; echo said; echo > printed; exec sleep 600", Dir: m.dir})
+	measured := m.run(messages.RunCommand{Name: "measured", Text: "echo said; exec sleep 600"})
+	settles(t, "jobs that have printed nothing", 0, func() int {
+		job, err := m.client.Job(t.Context(), measured.ID)
+		require.NoError(t, err)
+		return 5 - int(job.Output[0].Bytes)
+	})
+	open()
+	printed()
+	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
+
+	for daemon := range 2 {
+		if daemon > 0 {
+			m.killed()
+			m.again()
+		}
+		job := m.awaitEnd(messages.JobID(shown.UID))
+		require.Equal(t, messages.Lost, job.Outcome)
+		require.Equal(t, sequenceSize(5000), job.Output[0].Bytes)
+		require.False(t, job.HasFlag(messages.FlagOutputLost))
+		require.Equal(t, sequenceSum(5000), m.sum(shown.UID, messages.Merged))
+
+		m.isLost(unread)
+		m.isLost(measured)
+	}
+}
+
+// isLost checks that each verb shows the output of a job to be lost.
+func (m *mortal) isLost(job messages.Job) {
+	m.t.Helper()
+	job = m.awaitEnd(messages.JobID(job.UID))
+	require.Equal(m.t, messages.Lost, job.Outcome)
+	require.True(m.t, job.HasFlag(messages.FlagOutputLost))
+	require.Contains(m.t, m.beside("show", "--json", job.Name).start().rest(), `"output":{"merged":{"bytes":null,`)
+	require.Regexp(m.t, `\n *merged +lost\n`, m.beside("show", job.Name).start().rest())
+	require.Regexp(m.t, job.Name+` +lost, \S+ ago +lost `, m.beside("ps", "-a").start().rest())
+	p := m.beside("logs", job.Name).start()
+	require.Empty(m.t, p.rest())
+	p.err.has(m.t, "its output was lost with its process")
+	p.ends(1)
+}
+
 // A deadline passes while no daemon runs. The next one tells of it, and nothing of
 // the job is left.
 func TestFaultDeadlineWithoutADaemon(t *testing.T) {

@@ -86,9 +86,13 @@ func jobTable(jobs []messages.Job, now time.Time) *out.Table {
 		if j.Session != messages.DefaultSession {
 			session = string(j.Session)
 		}
-		output := humanize.IBytes(outputBytes(j))
-		if len(j.Output) == 0 {
+		size := outputBytes(j)
+		output := humanize.IBytes(size)
+		switch {
+		case len(j.Output) == 0:
 			output = "?" // the keeper did not report it
+		case size == 0 && j.HasFlag(messages.FlagOutputLost):
+			output = "lost"
 		}
 		t.Add(string(j.ID), j.Name, scope, session, statusText(j, now), output, j.Command)
 	}

@@ -71,7 +71,11 @@ func recordText(j messages.Job, now time.Time) string {
 		line("used", "%s user, %s system, %s", j.Rusage.User, j.Rusage.System, humanize.IBytes(uint64(max(j.Rusage.MaxRSS, 0))<<10))
 	}
 	for _, out := range j.Output {
-		line(out.Stream.String(), "%s%s%s", humanize.IBytes(uint64(max(out.Bytes, 0))), prefixed(" in ", out.File), gapsText(out.Elided))
+		size := humanize.IBytes(uint64(max(out.Bytes, 0)))
+		if out.Bytes == 0 && j.HasFlag(messages.FlagOutputLost) {
+			size = "lost"
+		}
+		line(out.Stream.String(), "%s%s%s", size, prefixed(" in ", out.File), gapsText(out.Elided))
 	}
 	if j.OutputOpen {
 		line("leftover", "%s, output still open", out.Plural(j.Children, "process"))

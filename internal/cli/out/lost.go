@@ -12,6 +12,8 @@ func WhyLost(job messages.Job) string {
 		whole = whole && len(out.Elided) == 0
 	}
 	switch {
+	case job.HasFlag(messages.FlagOutputLost):
+		return ": they were lost with the keeper"
 	case outside:
 		return ": the log file was changed or removed"
 	case whole:

@@ -173,6 +173,7 @@ var flagTexts = map[messages.Flag]string{
 	messages.FlagTreeUnverified: "troupe could only reach the process groups of the command: processes that left them may still run",
 	messages.FlagLogTampered:    "the log was changed by another program: some of the output may be wrong",
 	messages.FlagLogUnlinked:    "the log was deleted while the command ran: some of the output may be missing",
+	messages.FlagOutputLost:     "the keeper died while the command ran: its output, or a part of it, is lost",
 	messages.FlagSignalRefused:  "the keeper refused a signal from the command: it holds the jobs of all clients",
 	messages.FlagKeeperFault:    "troupe failed while the command ran: some of the output may be missing",
 }
