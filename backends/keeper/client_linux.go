@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,6 +94,7 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c.keeper, c.conn = h, conn
+	c.reportDamage(h)
 	c.link.attach(conn, h.Heard)
 	go c.run(conn)
 	go c.heartbeat()
@@ -322,6 +325,13 @@ func (c *Client) endAll() (left []messages.Survivor, ended bool) {
 		}
 	}
 	return left, err == nil
+}
+
+// reportDamage reports what a keeper found to be damaged when it started.
+func (c *Client) reportDamage(h hello) {
+	if h.Damage != "" {
+		c.fault(fmt.Errorf("%s: %s", filepath.Join(c.options.Dir, journalName), h.Damage))
+	}
 }
 
 func (c *Client) fault(err error) {

@@ -30,7 +30,7 @@ func Reboot(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _ := readRecords(text)
+	entries, _, _ := readRecords(text)
 	text = nil
 	for _, e := range entries {
 		if e.Kind == entryOpened {

@@ -155,6 +155,7 @@ type hello struct {
 	PID      int             `json:"pid,omitempty"`
 	Resumed  bool            `json:"resumed,omitempty"` // the keeper knows this client
 	Features json.RawMessage `json:"features,omitempty"`
+	Damage   string          `json:"damage,omitempty"` // of the journal that it found
 }
 
 // parseHello parses the first datagram of the other side: its hello, or its error.

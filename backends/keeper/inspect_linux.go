@@ -35,7 +35,7 @@ func Inspect(path string) (s Inspection, err error) {
 	if err != nil || len(text) == 0 {
 		return s, err
 	}
-	entries, _ := readRecords(text)
+	entries, _, _ := readRecords(text)
 	left := newJournalTable()
 	for _, e := range entries {
 		left.note(e)
@@ -71,13 +71,13 @@ func Running(path string) (jobs []messages.UID, shells int) {
 	if err != nil {
 		return nil, 0
 	}
-	entries, _ := readRecords(text)
+	entries, _, _ := readRecords(text)
 	left := newJournalTable()
 	for _, e := range entries {
 		left.note(e)
 	}
 	for id, p := range left.jobs {
-		if p.over() || p.drained != nil {
+		if p.over() {
 			continue
 		}
 		if _, _, shell := backends.ReadShellMeta(p.meta); shell {
@@ -87,6 +87,24 @@ func Running(path string) (jobs []messages.UID, shells int) {
 		}
 	}
 	return jobs, shells
+}
+
+// Damage describes the damaged records in the journal of a keeper's directory; "": there are
+// none. It asks no process.
+func Damage(path string) string {
+	dir, err := openDir(path, false)
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	text, err := readIn(dir, journalName)
+	if err != nil {
+		return ""
+	}
+	if _, _, damaged := readRecords(text); len(damaged) > 0 {
+		return damageText(damaged)
+	}
+	return ""
 }
 
 // isKept reports whether a keeper holds the lease.
@@ -212,10 +230,10 @@ func freeJournal(path string) {
 	}
 }
 
-// reserved reports whether a file has much more space on disk than data.
+// reserved reports whether a file has more space on disk than its data takes.
 func reserved(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && st.Blocks*512 > info.Size()+journalLow
+	return ok && st.Blocks*512 > info.Size()+onlyJobLow
 }
 
 // takeTurn waits until a guest is the only one of its job.

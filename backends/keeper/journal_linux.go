@@ -18,15 +18,14 @@ import (
 const (
 	// journalReserve is how many bytes are allocated for the journal in advance, so that an
 	// exit can be recorded when the disk is full.
-	journalReserve = 8 << 20
+	journalReserve = 2 * journalLow
 	// journalLow is the rest of them at which no more jobs start, so that running jobs can
-	// be recorded.
+	// be recorded. From this size the journal is rewritten, if at most a quarter of it is live.
 	journalLow = 4 << 20
+	// onlyJobLow is the journalLow of the keeper of a single job, which has few records.
+	onlyJobLow = 16 << 10
 	// syncDelay collects writes for one sync.
 	syncDelay = 50 * time.Millisecond
-	// compactFrom is the size from which the journal is rewritten, if at most a quarter of it
-	// is live.
-	compactFrom = 4 << 20
 	// staleAgain is the pause between attempts to rewrite a stale journal.
 	staleAgain = time.Second
 	// maxBacklog bounds the bytes that wait for a full disk.
@@ -36,9 +35,11 @@ const (
 // journal is the append-only file that outlives the keeper. An append is a write(2);
 // fdatasync follows later.
 type journal struct {
-	dir   *os.File // of the file
-	fault func(error)
-	last  bool // no keeper follows: reserved space is freed at the end
+	dir    *os.File // of the file
+	fault  func(error)
+	low    int64  // journalLow, or onlyJobLow
+	last   bool   // no keeper follows: reserved space is freed at the end
+	damage string // what was damaged when the journal was opened; "": nothing
 
 	mu      sync.Mutex
 	file    *os.File
@@ -57,12 +58,15 @@ type journal struct {
 	done    chan struct{}
 }
 
-// openJournal reads the journal of a directory, cuts a torn tail and appends after it.
-// The caller holds the lease.
-func openJournal(dir *os.File, fault func(error)) (*journal, error) {
+// openJournal reads the journal of a directory, skips damaged records, cuts a torn tail and
+// appends after it. alone says that it is for a single job. The caller holds the lease.
+func openJournal(dir *os.File, alone bool, fault func(error)) (*journal, error) {
 	j := &journal{
-		dir: dir, fault: fault, table: newJournalTable(),
+		dir: dir, fault: fault, low: journalLow, last: alone, table: newJournalTable(),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if alone {
+		j.low = onlyJobLow
 	}
 	var err error
 	if j.file, err = openIn(dir, journalName, unix.O_RDWR|unix.O_CREAT); err != nil {
@@ -73,13 +77,21 @@ func openJournal(dir *os.File, fault func(error)) (*journal, error) {
 		_ = j.file.Close()
 		return nil, fmt.Errorf("the keeper's journal cannot be read: %w", err)
 	}
-	entries, good := readRecords(text)
+	entries, good, damaged := readRecords(text)
 	for _, e := range entries {
 		j.table.note(e)
 	}
+	if len(damaged) > 0 {
+		j.damage = damageText(damaged)
+	}
 	if good < len(text) {
-		fault(fmt.Errorf("the last %d bytes of the keeper's journal are torn or damaged, and were cut off", len(text)-good))
 		err = j.file.Truncate(int64(good))
+		if j.damage == "" {
+			j.damage = fmt.Sprintf("the last %d bytes of the keeper's journal are torn or damaged, and were cut off", len(text)-good)
+		}
+	}
+	if j.damage != "" {
+		fault(errors.New(j.damage))
 	}
 	if err == nil && len(text) == 0 { // the name must be on disk, too
 		err = withFd(dir, unix.Fsync)
@@ -162,7 +174,7 @@ func (j *journal) rouse() {
 func (j *journal) full() *messages.Error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.failed && j.room-j.size >= journalLow {
+	if !j.failed && j.room-j.size >= j.low {
 		return nil
 	}
 	return refused(messages.ResourceExhausted, "journal", "the disk of the keeper's journal is full: a new job could not be recorded", "free some space, then try again")
@@ -170,14 +182,15 @@ func (j *journal) full() *messages.Error {
 
 // reserve allocates room after the end. The caller holds mu, or is the only user.
 func (j *journal) reserve() {
-	if j.room-j.size >= journalReserve/2+journalLow/2 {
+	if j.room-j.size >= j.low+j.low/2 {
 		return
 	}
+	reserve := 2 * j.low
 	err := withFd(j.file, func(fd int) error {
-		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, j.size+journalReserve)
+		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, j.size+reserve)
 	})
 	if err == nil || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		j.room = j.size + journalReserve // without support, starts must not be refused
+		j.room = j.size + reserve // without support, starts must not be refused
 	}
 }
 
@@ -250,7 +263,7 @@ func (j *journal) sync() error {
 // whether to retry.
 func (j *journal) compactIfDue() (again bool) {
 	j.mu.Lock()
-	due, stale := j.size >= compactFrom && j.size >= 4*j.live, j.stale
+	due, stale := j.size >= j.low && j.size >= 4*j.live, j.stale
 	j.mu.Unlock()
 	if !due && !stale {
 		return false
@@ -313,8 +326,8 @@ func (j *journal) compact() error {
 	return withFd(j.dir, unix.Fsync)
 }
 
-// close syncs and closes the file. Reserved space stays for the next keeper, which may
-// start on a full disk, unless there is none.
+// close syncs and closes the file, and rewrites a damaged one. Reserved space stays for the
+// next keeper, which may start on a full disk, unless there is none.
 func (j *journal) close() error {
 	close(j.stop)
 	<-j.done
@@ -322,11 +335,11 @@ func (j *journal) close() error {
 	if len(j.backlog) > 0 {
 		j.write()
 	}
-	left := j.stale || len(j.backlog) > 0
+	left := j.stale || len(j.backlog) > 0 || j.damage != ""
 	j.mu.Unlock()
 	if left {
 		if err := j.compact(); err != nil {
-			j.fault(fmt.Errorf("the keeper's journal lost its last records: %w", err))
+			j.fault(fmt.Errorf("the keeper's journal cannot be rewritten, and may lack its last records: %w", err))
 		}
 	}
 	err := j.sync()

@@ -3,6 +3,7 @@ package keeper
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"time"
 
@@ -92,27 +93,48 @@ func readEntry(body []byte) (e entry, err error) {
 	return decode[entry](body)
 }
 
-// readRecords returns the entries of a journal in order, and how many of its bytes are
-// valid: up to a torn or damaged record.
-func readRecords(p []byte) (entries []entry, good int) {
-	for len(p)-good >= recordHead {
-		n := uint64(binary.LittleEndian.Uint32(p[good:]))
-		body := p[good+recordHead:]
-		if n == 0 || n > maxRecord || n > uint64(len(body)) {
-			break
+// readRecords returns the entries of a journal in order, how many of its bytes are in use, and
+// the damaged ranges among them. A damaged record costs no other: its checksum shows the next
+// one. What follows the last valid record is a torn tail.
+func readRecords(p []byte) (entries []entry, good int, damaged []spill.Gap) {
+	for at := 0; len(p)-at >= recordHead; {
+		e, size := readRecord(p[at:])
+		if size == 0 {
+			at++
+			continue
 		}
-		body = body[:n]
-		if crc32.Checksum(body, castagnoli()) != binary.LittleEndian.Uint32(p[good+4:]) {
-			break
-		}
-		e, err := readEntry(body)
-		if err != nil {
-			break
+		if at > good {
+			damaged = append(damaged, spill.Gap{From: int64(good), To: int64(at)})
 		}
 		entries = append(entries, e)
-		good += recordHead + int(n)
+		at += size
+		good = at
 	}
-	return entries, good
+	return entries, good, damaged
+}
+
+// readRecord returns the entry at the beginning of p and the size of its record; 0: there is
+// no valid one.
+func readRecord(p []byte) (e entry, size int) {
+	n := uint64(binary.LittleEndian.Uint32(p))
+	body := p[recordHead:]
+	if n == 0 || n > maxRecord || n > uint64(len(body)) {
+		return e, 0
+	}
+	body = body[:n]
+	if crc32.Checksum(body, castagnoli()) != binary.LittleEndian.Uint32(p[4:]) {
+		return e, 0
+	}
+	e, err := readEntry(body)
+	if err != nil {
+		return e, 0
+	}
+	return e, recordHead + int(n)
+}
+
+// damageText describes the damaged ranges of a journal.
+func damageText(damaged []spill.Gap) string {
+	return fmt.Sprintf("%d bytes of the keeper's journal are damaged, first at byte %d: what these records say of their jobs is lost, others count", spill.State{Gaps: damaged}.Missing(), damaged[0].From)
 }
 
 // journaledJob is the journal's knowledge of one job.
@@ -125,7 +147,7 @@ type journaledJob struct {
 }
 
 // over reports whether no process of the job runs: its end is known, or it is lost.
-func (p *journaledJob) over() bool { return p.exited != nil || p.lost }
+func (p *journaledJob) over() bool { return p.exited != nil || p.drained != nil || p.lost }
 
 // journalTable holds the live part of the journal.
 type journalTable struct {
@@ -137,7 +159,7 @@ type journalTable struct {
 
 func newJournalTable() *journalTable { return &journalTable{jobs: map[messages.UID]*journaledJob{}} }
 
-// note applies an entry. Entries of a job that did not start are ignored.
+// note applies an entry. Other entries than the end of a job that did not start are ignored.
 func (l *journalTable) note(e entry) {
 	l.highest = max(l.highest, e.Seq, e.After)
 	if e.Kind == entryOpened {
@@ -155,6 +177,10 @@ func (l *journalTable) note(e entry) {
 	if e.Kind == string(engine.RecordStarted) && p == nil {
 		l.jobs[e.Job] = &journaledJob{started: &e, meta: e.Meta}
 		return
+	}
+	if p == nil && (e.Kind == string(engine.RecordExited) || e.Kind == string(engine.RecordDrained)) {
+		p = &journaledJob{started: e.start()}
+		l.jobs[e.Job] = p
 	}
 	if p == nil {
 		return
@@ -175,6 +201,14 @@ func (l *journalTable) note(e entry) {
 	}
 }
 
+// start returns what the end of a job shows of its start, whose record is damaged.
+func (e entry) start() *entry {
+	return &entry{
+		Kind: string(engine.RecordStarted), Job: e.Job, At: e.At, PID: e.PID, StartTime: e.StartTime,
+		Separate: e.Sizes[messages.Stdout]+e.Sizes[messages.Stderr] > 0,
+	}
+}
+
 // entries returns entries that make the same table. Lost jobs come before the keeper
 // that found them lost.
 func (l *journalTable) entries() []entry {
@@ -182,7 +216,7 @@ func (l *journalTable) entries() []entry {
 	if l.opened != nil {
 		o := *l.opened
 		o.After = max(o.After, l.highest)
-		all = append(all, o)
+		all = append(all, o, o) // twice, as openEngine does
 	}
 	if l.limits != nil {
 		all = append(all, entry{Kind: entryLimited, Limits: l.limits})

@@ -29,8 +29,10 @@ const (
 	heapFloor = 8 << 20
 	// killedLast is a keeper's oom_score_adj, if it may set it.
 	killedLast = -900
-	// maxErrors bounds the error file, in bytes; it is then truncated.
-	maxErrors = 1 << 20
+	// maxErrors bounds the error file, in bytes; it is then truncated. onlyJobErrors is for the
+	// keeper of a single job.
+	maxErrors     = 1 << 20
+	onlyJobErrors = 16 << 10
 	// endGrace is the grace of jobs when the keeper is stopped.
 	endGrace = 5 * time.Second
 )
@@ -42,12 +44,14 @@ func Main(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
 	threads.Reserve()
 	debug.SetMemoryLimit(memoryLimit)
+	most := int64(maxErrors)
 	if alone {
 		debug.SetGCPercent(gcPercent)
+		most = onlyJobErrors
 	} else {
 		heap.Tune(heapFloor)
 	}
-	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
+	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr, most)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // other processes of the user must not read its memory
 	if fd >= 0 {
 		unix.CloseOnExec(fd)
@@ -79,10 +83,10 @@ func leaveCgroup() {
 	}
 }
 
-// saysFaults returns a function that writes faults to w.
-func saysFaults(w *os.File) func(messages.UID, error) {
+// saysFaults returns a function that writes faults to w, and truncates it at most bytes.
+func saysFaults(w *os.File, most int64) func(messages.UID, error) {
 	return func(job messages.UID, fault error) {
-		if st, err := w.Stat(); err == nil && st.Mode().IsRegular() && st.Size() > maxErrors {
+		if st, err := w.Stat(); err == nil && st.Mode().IsRegular() && st.Size() > most {
 			_ = w.Truncate(0) // writes append
 		}
 		_, _ = fmt.Fprintf(w, "%s %s %v\n", time.Now().UTC().Format(time.RFC3339Nano), job, fault)

@@ -217,6 +217,7 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 	}
 	if !same {
 		c.fault(fmt.Errorf("keeper %d died, its running jobs are lost; replaced by keeper %d", died, h.PID))
+		c.reportDamage(h)
 		for _, k := range calls {
 			k.end(errGone)
 		}

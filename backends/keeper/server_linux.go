@@ -154,10 +154,9 @@ func (s *server) open() (first *conn, err error) {
 	if s.lease, err = takeLease(s.dir, leaseBound); err != nil {
 		return nil, err
 	}
-	if s.journal, err = openJournal(s.dir, func(err error) { s.fault("", err) }); err != nil {
+	if s.journal, err = openJournal(s.dir, s.options.Alone, func(err error) { s.fault("", err) }); err != nil {
 		return nil, err
 	}
-	s.journal.last = s.options.Alone
 	if last := s.journal.limits(); last != nil {
 		s.limits = *last // before logs are recovered
 	}
@@ -204,7 +203,9 @@ func (s *server) openEngine() error {
 	}
 	found := s.engine.Features()
 	survivors := s.endLeftovers(left, boot)
-	s.journal.append(entry{Kind: entryOpened, At: time.Now(), Keeper: id, BootID: boot, Cgroup: found.Cgroup, After: after})
+	opened := entry{Kind: entryOpened, At: time.Now(), Keeper: id, BootID: boot, Cgroup: found.Cgroup, After: after}
+	s.journal.append(opened)
+	s.journal.append(opened) // a damaged one would cost the cgroups of all jobs
 	s.restore(left, boot, survivors)
 	if left.opened != nil {
 		if err := s.engine.RecoverScripts(); err != nil {
@@ -212,7 +213,7 @@ func (s *server) openEngine() error {
 		}
 	}
 	features, err := json.Marshal(found)
-	s.hello = hello{Proto: protocol, Build: s.options.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features}
+	s.hello = hello{Proto: protocol, Build: s.options.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features, Damage: s.journal.damage}
 	return err
 }
 

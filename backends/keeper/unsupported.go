@@ -86,3 +86,6 @@ func Sweep(string, time.Duration) {}
 
 // DiskNeeded returns 0.
 func DiskNeeded(string) int64 { return 0 }
+
+// Damage returns "".
+func Damage(string) string { return "" }

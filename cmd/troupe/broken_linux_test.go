@@ -55,3 +55,35 @@ func TestFaultASecondDaemonWithoutTheLock(t *testing.T) {
 	require.NotContains(t, d.err.String(), "the keeper")
 	require.Equal(t, keeper, keeperPID(t, filepath.Join(d.dir, "troupe")))
 }
+
+// A damaged record in the journal of a keeper is a problem that doctor names, while the
+// keeper lives and when the next one has read the journal, which the daemon's log says. All
+// other records count.
+func TestDoctorFindsADamagedJournalOfAKeeper(t *testing.T) {
+	t.Parallel()
+	d, pid := servesLong(t)
+	doctor := func() string {
+		p := d.beside("doctor").start()
+		defer p.ends(1)
+		return p.rest()
+	}
+	const says = "bytes of the keeper's journal are damaged, first at byte 0"
+	path := d.file("troupe/keeper/keeper.journal")
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	one := make([]byte, 1)
+	_, err = file.ReadAt(one, 40)
+	require.NoError(t, err)
+	one[0] ^= 0x40
+	_, err = file.WriteAt(one, 40)
+	require.NoError(t, err)
+	require.Contains(t, doctor(), says)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	p := d.beside("wait", "long").start()
+	p.ends(cli.StatusOwn, 1)
+	d.err.has(t, says)
+	require.Contains(t, doctor(), says)
+	p = d.beside("show", "--json", "long").start()
+	require.Contains(t, p.rest(), `"outcome":"lost"`)
+}

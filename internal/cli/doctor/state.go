@@ -27,7 +27,17 @@ func (c *doctorReport) state(path string, running bool) {
 	}
 }
 
+// listState adds the state directory to the report, and names damaged journals of keepers.
 func (c *doctorReport) listState(path string) *directory {
+	keepers, detached := []string{filepath.Join(path, config.KeeperName)}, filepath.Join(path, config.DetachedName)
+	for _, id := range keeper.ListDetached(detached) {
+		keepers = append(keepers, filepath.Join(detached, string(id)))
+	}
+	for _, dir := range keepers {
+		if damage := keeper.Damage(dir); damage != "" {
+			c.problem("%s: %s; check the disk", dir, damage)
+		}
+	}
 	c.Directories = append(c.Directories, inspect("state of the daemon", path))
 	return &c.Directories[len(c.Directories)-1]
 }
