@@ -13,6 +13,7 @@
 //	pipe.go      bytes from a pipe or a terminal: splice, staging pipes, read and write
 //	memory.go    logs in memory, their move into a file, and spare memory files
 //	file.go      the file of a log, and its repair after deletion or truncation
+//	rotate.go    files that the user named, and other programs rotate
 //	quota.go     what happens at the quota, and without a directory for files
 //	gaps.go      ranges that were not kept, and the gap file that records them
 //	fence.go     the end of one command's output in a live shell on a terminal

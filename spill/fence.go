@@ -224,7 +224,7 @@ func (w *writer) giveTail(to *writer, from int64) error {
 	defer h.free()
 	to.writerMu.Lock()
 	defer to.writerMu.Unlock()
-	return w.gaps.keep(from+w.tailMoved, w.size, func(a, b int64) error {
+	return w.knownGaps().keep(from+w.tailMoved, w.size, func(a, b int64) error {
 		src := &tailSource{sys: w.disk.sys, from: h, off: a, end: b}
 		for src.off < src.end {
 			n, err := to.fill(src, src.end-src.off)

@@ -219,6 +219,10 @@ func (w *writer) live() (*handle, error) {
 	if w.removed {
 		return h, nil
 	}
+	if h, err = w.follow(h); err != nil {
+		return nil, &Blocked{Err: err}
+	}
+	f = w.file
 	st, err := w.disk.sys.Stat(h.fd)
 	if err != nil {
 		h.free()
@@ -246,8 +250,13 @@ func (w *writer) flag(f Flags) {
 }
 
 // resize sets a file that another program changed back to the size of the log. Missing
-// bytes become a gap; offsets stay. It extends the file only after the gap is recorded.
+// bytes become a gap; offsets stay. It extends the file only after the gap is recorded. A
+// truncated file that the user named is not extended: the log goes on at its end.
 func (w *writer) resize(h *handle, size int64) error {
+	if w.named() && w.base+size < w.size {
+		return w.restart(w.file, size)
+	}
+	size += w.base
 	if size != w.size {
 		w.mu.Lock()
 		if !w.gaps.cover(size, w.size) || size > w.size {
@@ -260,7 +269,7 @@ func (w *writer) resize(h *handle, size int64) error {
 		return err
 	}
 	if size != w.size {
-		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap covers a failure
+		_ = w.disk.sys.Truncate(h.fd, w.size-w.base) // the gap covers a failure
 	}
 	return nil
 }

@@ -179,11 +179,21 @@ func (w *writer) mark(open bool) error {
 }
 
 // isMarked reports whether the gap file has exactly the current gaps.
-func (b *sharedLog) isMarked() bool {
+func (b *sharedLog) isMarked() bool { return slices.Equal(b.toMark(), b.marked) }
+
+// toMark returns the entries of the gap file. In front of the gaps may be the offset of the
+// first byte in the log's file.
+func (b *sharedLog) toMark() gaps {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return slices.Equal(b.gaps, b.marked)
+	if b.base == 0 {
+		return slices.Clone(b.gaps)
+	}
+	return append(gaps{{From: baseEntry, To: b.base}}, b.gaps...)
 }
+
+// baseEntry is From of the entry with the offset of the first byte.
+const baseEntry = -1
 
 // markAt records the gaps for a file that is, or will be, at a place.
 func (b *sharedLog) markAt(of dirRef, name string, open bool) error {
@@ -191,9 +201,7 @@ func (b *sharedLog) markAt(of dirRef, name string, open bool) error {
 	if !ok || b.removed {
 		return nil
 	}
-	b.mu.RLock()
-	now := slices.Clone(b.gaps)
-	b.mu.RUnlock()
+	now := b.toMark()
 	if open {
 		now[len(now)-1].To = math.MaxInt64 // else each drop would write it again
 	}
@@ -240,57 +248,62 @@ func encodeMark(g gaps) []byte {
 	return text
 }
 
-// decodeMark reverses encodeMark, for a log of size bytes. An empty gap file has no
-// gaps: no byte went after it was made. By a damaged one all bytes are missing.
-func decodeMark(text []byte, size int64) gaps {
+// decodeMark reverses encodeMark, for a file of size bytes. It also returns the offset of the
+// first byte in the file. An empty gap file has no gaps: no byte went after it was made. By a
+// damaged one all bytes are missing.
+func decodeMark(text []byte, size int64) (g gaps, base int64) {
 	if len(text) == 0 {
-		return nil
+		return nil, 0
 	}
 	all := gaps(nil).add(0, size)
 	if len(text) < markHead {
-		return all
+		return all, 0
 	}
 	n := binary.LittleEndian.Uint32(text[4:])
-	if n > maxGaps || len(text) < markHead+int(n)*markEntry {
-		return all
+	if n > maxGaps+1 || len(text) < markHead+int(n)*markEntry {
+		return all, 0
 	}
 	text = text[:markHead+int(n)*markEntry]
 	if crc32.ChecksumIEEE(text[4:]) != binary.LittleEndian.Uint32(text) {
-		return all
+		return all, 0
 	}
-	recorded, g := make([]Gap, n), gaps(nil)
+	recorded := make([]Gap, n)
 	_, _ = binary.Decode(text[markHead:], binary.LittleEndian, recorded)
-	for _, a := range recorded {
-		g = g.add(a.From, min(a.To, size))
+	if n > 0 && recorded[0].From == baseEntry {
+		base, recorded = recorded[0].To, recorded[1:]
 	}
-	return g
+	for _, a := range recorded {
+		g = g.add(a.From, min(a.To, base+size))
+	}
+	return g, base
 }
 
-// readMark returns the gaps in the gap file of a log of size bytes, none if it does not
+// readMark returns what the gap file says of a file of size bytes; no gaps if it does not
 // exist.
-func (d *Disk) readMark(p dirRef, name string, size int64) (gaps, error) {
+func (d *Disk) readMark(p dirRef, name string, size int64) (g gaps, base int64, err error) {
 	dir, err := d.openDir(p, false)
 	if errors.Is(err, unix.ENOENT) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer dir.free()
 	h, err := d.openFile(dir, name, unix.O_RDONLY|unix.O_NONBLOCK)
 	if errors.Is(err, unix.ENOENT) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer h.free()
-	text := make([]byte, markHead+maxGaps*markEntry)
+	text := make([]byte, markHead+(maxGaps+1)*markEntry)
 	n, err := preadFull(d.sys, h.fd, text, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return decodeMark(text[:n], size), nil
+	g, base = decodeMark(text[:n], size)
+	return g, base, nil
 }
 
 // unmark removes the gap file of a log whose file was removed.

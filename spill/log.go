@@ -36,6 +36,8 @@ type State struct {
 	Gaps   []Gap  // ranges that were not kept, in order, not adjacent
 	Flags  Flags  // changes to its file from outside
 	Veiled bool   // its file may hold hidden bytes after Size; see FencedWriter
+	Named  bool   // the plan named its file, which other programs may rotate
+	Base   int64  // offset of the first byte in File; not 0 after a rotation
 }
 
 // Name identifies a log in a store.
@@ -122,17 +124,25 @@ type sharedLog struct {
 	mem         *handle // nil unless the bytes are in memory
 	memoryBytes int64   // share of Disk.memory
 	file        *file   // nil unless the bytes are in a file
+	base        int64   // offset of the first byte in the file; see restart
 	marked      gaps    // gaps in its gap file; guarded by writerMu
 }
 
 // kept returns the number of bytes in the log without gaps. The caller holds writerMu.
-func (b *sharedLog) kept() int64 { return b.size - b.gaps.total() }
+func (b *sharedLog) kept() int64 { return b.size - b.knownGaps().total() }
+
+// knownGaps returns the gaps, to which readers add those that they find.
+func (b *sharedLog) knownGaps() gaps {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return slices.Clone(b.gaps)
+}
 
 // State describes the log as readers may see it.
 func (b *sharedLog) State() State {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	s := State{Size: b.size - b.hidden, Veiled: b.hasHidden, Closed: b.sealed, Gaps: slices.Clone([]Gap(b.gaps)), Flags: b.flags}
+	s := State{Size: b.size - b.hidden, Veiled: b.hasHidden, Closed: b.sealed, Gaps: slices.Clone([]Gap(b.gaps)), Flags: b.flags, Named: b.plan.File != "", Base: b.base}
 	if b.file != nil {
 		s.File = *b.file.path.Load()
 	}
@@ -142,23 +152,30 @@ func (b *sharedLog) State() State {
 // acquire returns the descriptor that has the bytes, with a reference for the caller.
 // It returns nil for an empty log and for a lost file.
 func (b *sharedLog) acquire() (*handle, *file, error) {
+	h, f, _, err := b.acquireFrom()
+	return h, f, err
+}
+
+// acquireFrom acquires like acquire. It also returns the offset of the first byte in the
+// file.
+func (b *sharedLog) acquireFrom() (h *handle, f *file, base int64, err error) {
 	b.mu.RLock()
-	f := b.file
+	f, base = b.file, b.base
 	if b.mem != nil {
-		h := b.mem.hold()
+		h = b.mem.hold()
 		b.mu.RUnlock()
-		return h, nil, nil
+		return h, nil, 0, nil
 	}
 	b.mu.RUnlock()
 	if f == nil {
-		return nil, nil, nil
+		return nil, nil, 0, nil
 	}
-	h, err := f.open()
+	h, err = f.open()
 	if errors.Is(err, errGone) {
 		b.lose(f)
-		return nil, f, nil
+		return nil, f, base, nil
 	}
-	return h, f, err
+	return h, f, base, err
 }
 
 // lose makes a gap of all bytes in a file that is gone.
@@ -176,11 +193,21 @@ func (b *sharedLog) readAt(p []byte, off int64) (int, error) { return b.readUpTo
 
 // readUpTo reads bytes at off into p: only visible ones if seen is set. If the file is
 // shorter than the log, another program truncated it. The missing range becomes a gap
-// and reads as zeros.
+// and reads as zeros. A read during a rotation of the file is repeated.
 func (b *sharedLog) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
 	}
+	for {
+		base := b.fileBase()
+		n, err := b.readOnce(p, off, seen)
+		if b.fileBase() == base {
+			return n, err
+		}
+	}
+}
+
+func (b *sharedLog) readOnce(p []byte, off int64, seen bool) (int, error) {
 	size := b.extent(seen)
 	if off >= size {
 		return 0, io.EOF
@@ -189,14 +216,16 @@ func (b *sharedLog) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	if short {
 		p = p[:size-off]
 	}
-	h, f, err := b.acquire()
+	h, f, base, err := b.acquireFrom()
 	if err != nil {
 		return 0, err
 	}
 	n := 0
 	if h != nil {
 		defer h.free()
-		if n, err = preadFull(b.disk.sys, h.fd, p, off); err != nil {
+		n = int(min(max(base-off, 0), int64(len(p)))) // before the file: in a gap
+		k, err := preadFull(b.disk.sys, h.fd, p[n:], off+int64(n)-base)
+		if n += k; err != nil {
 			return n, err
 		}
 	}
@@ -216,6 +245,13 @@ func (b *sharedLog) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	return len(p), nil
 }
 
+// fileBase returns the offset of the first byte in the file.
+func (b *sharedLog) fileBase() int64 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.base
+}
+
 // extent returns the size of the log, or of its visible part if seen is set.
 func (b *sharedLog) extent(seen bool) int64 {
 	b.mu.RLock()
@@ -229,14 +265,14 @@ func (b *sharedLog) extent(seen bool) int64 {
 // truncated adds a gap if the file is shorter than size, which it had before.
 func (b *sharedLog) truncated(h *handle, size int64) {
 	st, err := b.disk.sys.Stat(h.fd)
-	if err != nil || st.Size >= size {
+	if err != nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	size = min(size, b.size) // Cut may have shortened the log
-	if !b.gaps.cover(st.Size, size) {
-		b.gaps = b.gaps.add(st.Size, size)
+	if end := b.base + st.Size; !b.gaps.cover(end, size) {
+		b.gaps = b.gaps.add(end, size)
 		b.flags |= Tampered
 	}
 }

@@ -96,7 +96,7 @@ func (b *sharedLog) spillTo(p dirRef) error {
 func (b *sharedLog) copyTo(dst, src *handle, from, to int64) error {
 	sys := b.disk.sys
 	end := int64(0)
-	err := b.gaps.keep(from, to, func(from, to int64) error {
+	err := b.knownGaps().keep(from, to, func(from, to int64) error {
 		end = to
 		return copyRange(sys, dst.fd, src.fd, from, to)
 	})

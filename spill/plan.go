@@ -54,8 +54,8 @@ type Plan struct {
 	Durability Durability // "": Memory
 
 	// File is the absolute path of the log's file. Create makes it and fails if it
-	// exists. Only the store may write to it. A deleted one is not created again.
-	// Removing the log leaves it, unless it is empty. "": the store chooses a place.
+	// exists. Only the store may write to it; other programs may truncate or rename it. A
+	// renamed one is created again, a deleted one is not. Removing the log leaves it, unless it is empty. "": the store chooses a place.
 	File string
 
 	// Mark is the absolute path of the gap file of File, in a directory of the user's

@@ -71,7 +71,7 @@ func (w *writer) elide() error {
 		}
 		w.probed = true
 	}
-	head, step := w.plan.head(), w.plan.elideStep()
+	head, step := w.head(), w.plan.elideStep()
 	for w.plan.Quota <= w.kept() {
 		end := w.elided + step
 		if step >= 2*pageSize {
@@ -85,6 +85,9 @@ func (w *writer) elide() error {
 	return w.punch(h)
 }
 
+// head returns the end of the beginning that Elide keeps.
+func (w *writer) head() int64 { return w.base + w.plan.head() }
+
 // punch frees elided bytes that are not free yet. A file system frees only whole pages,
 // so it begins again with the page in which the last punch ended.
 func (w *writer) punch(h *handle) error {
@@ -94,14 +97,15 @@ func (w *writer) punch(h *handle) error {
 	if err := w.mark(false); err != nil {
 		return err
 	}
-	from := max(w.plan.head(), w.punched&^(pageSize-1))
-	if err := w.disk.sys.Punch(h.fd, from, w.elided-from); err != nil {
+	from := max(w.head(), w.base+(w.punched-w.base)&^(pageSize-1))
+	if err := w.disk.sys.Punch(h.fd, from-w.base, w.elided-from); err != nil {
 		return err
 	}
 	w.punched = w.elided
+	kept := w.kept()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if less := w.memoryBytes - w.kept(); w.mem != nil && less > 0 {
+	if less := w.memoryBytes - kept; w.mem != nil && less > 0 {
 		w.memoryBytes -= less
 		w.disk.memory.Add(-less)
 	}
@@ -111,6 +115,9 @@ func (w *writer) punch(h *handle) error {
 // discard drops bytes that are not kept. They count, and the file is as long as the
 // log, so that the size stays the offset.
 func (w *writer) discard(src source, most int64) (n int64, more bool, err error) {
+	if w.rotated() {
+		return 0, true, nil // there is room again
+	}
 	n, err = src.drop(most)
 	if n <= 0 {
 		return 0, false, err
@@ -132,7 +139,7 @@ func (w *writer) discard(src source, most int64) (n int64, more bool, err error)
 	w.mu.Unlock()
 	w.note(off, n)
 	if w.mark(true) == nil && h != nil { // else the file stays short until the gap can be recorded
-		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap covers a failure
+		_ = w.disk.sys.Truncate(h.fd, w.size-w.base) // the gap covers a failure
 	}
 	return n, n == most, nil
 }
@@ -159,7 +166,7 @@ func (w *writer) dirGone(err error) bool {
 	p := *w.plan
 	p.Quota = min(p.Quota, noFileQuota)
 	w.plan = &p
-	if len(w.gaps) == 0 {
+	if len(w.knownGaps()) == 0 {
 		w.elided, w.punched = p.head(), p.head()
 	}
 	return true

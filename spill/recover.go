@@ -157,11 +157,12 @@ func (d *Disk) recoverLog(h *handle, p dirRef, plan Plan, name, id string, strea
 	}
 	b := &sharedLog{disk: d, id: id, stream: stream, group: plan.Group, plan: &plan, size: st.Size, sealed: true, file: f}
 	if mp, mark, ok := b.markPlace(p, name); ok {
-		if b.marked, err = d.readMark(mp, mark, st.Size); err != nil {
+		if b.marked, b.base, err = d.readMark(mp, mark, st.Size); err != nil {
 			return leftoverLog{}, err
 		}
 	}
-	b.gaps = d.holes(h, st.Size, slices.Clone(b.marked))
+	b.size += b.base
+	b.gaps = d.holes(h, b.base, st.Size, slices.Clone(b.marked))
 	f.rest()
 	return leftoverLog{log: b, changed: st.Changed}, nil
 }
@@ -169,20 +170,20 @@ func (d *Disk) recoverLog(h *handle, p dirRef, plan Plan, name, id string, strea
 // maxHoles bounds the holes of one file that are examined.
 const maxHoles = 1024
 
-// holes adds the holes of the file to the known gaps. An unknown hole comes from a
-// crash of the machine or a deleted gap file. The pages beside it may be damaged too,
-// so the gap covers them.
-func (d *Disk) holes(h *handle, size int64, g gaps) gaps {
+// holes adds the holes of a file of size bytes, which begins at base, to the known gaps. An
+// unknown hole comes from a crash of the machine or a deleted gap file. The pages beside it
+// may be damaged too, so the gap covers them.
+func (d *Disk) holes(h *handle, base, size int64, g gaps) gaps {
 	for n, off := 0, int64(0); off < size; n++ {
 		from, to, err := d.sys.Hole(h.fd, off, size)
 		if err != nil || from >= to {
 			break
 		}
 		if n == maxHoles {
-			return g.add(from, size)
+			return g.add(base+from, base+size)
 		}
-		if !g.cover(from, to) {
-			g = g.add(max(from-pageSize, 0), min(to+pageSize, size))
+		if !g.cover(base+from, base+to) {
+			g = g.add(base+max(from-pageSize, 0), base+min(to+pageSize, size))
 		}
 		off = to
 	}
@@ -261,7 +262,7 @@ func (d *Disk) Import(id string, stream uint8, from *os.File, known State) error
 		return err
 	}
 	b := &sharedLog{disk: d, id: id, stream: stream, group: plan.Group, plan: &plan, size: max(st.Size, known.Size), sealed: true, mem: h}
-	b.gaps = d.holes(h, st.Size, importedGaps(st.Size, known))
+	b.gaps = d.holes(h, 0, st.Size, importedGaps(st.Size, known))
 	b.memoryBytes = min(b.kept(), MaxInlineLimit) // more was in a file that was deleted, and takes no memory
 	d.mu.Lock()
 	j := d.jobs[id]

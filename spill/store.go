@@ -350,7 +350,7 @@ func (d *Disk) Root() string {
 
 // Export returns the state of a log and a new read-only descriptor of its bytes, for
 // another process. The file is nil while the log is empty, or if its file is lost. Its
-// offsets are those of the log. After a move to a file the old descriptor stays as it
+// offsets are those of the log without State.Base. After a move to a file the old descriptor stays as it
 // was. A reader that finds fewer bytes than State says asks again. The caller closes
 // the file.
 func (d *Disk) Export(id string, stream uint8) (*os.File, State, error) {
@@ -360,21 +360,27 @@ func (d *Disk) Export(id string, stream uint8) (*os.File, State, error) {
 	}
 	defer log.Close()
 	b := log.(*reader).log
-	h, f, err := b.acquire()
-	if err != nil || h == nil {
-		return nil, b.State(), err
+	for {
+		h, f, base, err := b.acquireFrom()
+		if err != nil || h == nil {
+			return nil, b.State(), err
+		}
+		if f != nil { // another program may have truncated it
+			b.truncated(h, b.extent(false))
+		}
+		fd, err := d.sys.Reopen(h.fd)
+		if exhausted(err) {
+			d.cache.shrink()
+			fd, err = d.sys.Reopen(h.fd)
+		}
+		h.free()
+		if err != nil {
+			return nil, b.State(), err
+		}
+		out := os.NewFile(uintptr(fd), "log")
+		if st := b.State(); f == nil || st.Base == base {
+			return out, st, nil
+		}
+		_ = out.Close() // the log goes on in another file
 	}
-	defer h.free()
-	if f != nil { // another program may have truncated it
-		b.truncated(h, b.extent(false))
-	}
-	fd, err := d.sys.Reopen(h.fd)
-	if exhausted(err) {
-		d.cache.shrink()
-		fd, err = d.sys.Reopen(h.fd)
-	}
-	if err != nil {
-		return nil, b.State(), err
-	}
-	return os.NewFile(uintptr(fd), "log"), b.State(), nil
 }

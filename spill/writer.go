@@ -186,10 +186,11 @@ func (w *writer) step(src source, most int64) (n int64, more bool, err error) {
 	}
 	defer h.free()
 	inMemory := w.file == nil
-	n, err = src.move(h, w.size, room)
+	n, err = src.move(h, w.size-w.base, room)
 	switch {
 	case n > 0:
 		w.grew(h, n)
+		w.truncatedBefore(h)
 		return n, n == room, nil
 	case err == io.EOF || err == unix.EAGAIN || err == unix.EBADF:
 	case inMemory:

@@ -177,18 +177,45 @@ func (o *remoteLog) stateNow() spill.State {
 	defer o.mu.Unlock()
 	if err != nil && o.file != nil && !o.state.Veiled { // the keeper has died: the descriptor has the size
 		if st, err := o.file.Stat(); err == nil {
-			o.state.Size = max(o.state.Size, st.Size())
+			o.state.Size = max(o.state.Size, o.state.Base+st.Size())
 		}
 	}
 	return o.state
 }
 
-// readAt reads up to len(p) bytes at off. The descriptor's visible part needs no
-// request; at its end the keeper says whether the log ends, too.
+// readAt reads up to len(p) bytes at off. It repeats a read during which another program
+// rotated the log's file.
 func (o *remoteLog) readAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
 	}
+	for {
+		o.mu.Lock()
+		base := o.state.Base
+		o.mu.Unlock()
+		n, err := o.readStored(p, off)
+		if n == 0 || !o.rotated(base) {
+			return n, err
+		}
+	}
+}
+
+// rotated reports whether the log's file began at another offset than base during a read.
+func (o *remoteLog) rotated(base int64) bool {
+	o.mu.Lock()
+	named := o.state.Named && !o.state.Closed
+	o.mu.Unlock()
+	if named {
+		_ = o.ask() // a keeper that has died writes no more
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.state.Base != base
+}
+
+// readStored reads up to len(p) bytes at off. The descriptor's visible part needs no
+// request; at its end the keeper says whether the log ends, too.
+func (o *remoteLog) readStored(p []byte, off int64) (int, error) {
 	for asked := false; ; asked = true {
 		o.mu.Lock()
 		f, s, data, whole, final := o.file, o.state, o.data, o.hasAll, o.known && o.state.Closed
@@ -205,8 +232,10 @@ func (o *remoteLog) readAt(p []byte, off int64) (int, error) {
 			if s.Veiled {
 				shown = p[:min(max(s.Size-off, 0), int64(len(p)))]
 			}
-			var err error
-			n, err = f.ReadAt(shown, off)
+			n = int(min(max(s.Base-off, 0), int64(len(shown)))) // before the file: in a gap
+			clear(shown[:n])
+			k, err := f.ReadAt(shown[n:], off+int64(n)-s.Base)
+			n += k
 			if err == nil && len(shown) < len(p) {
 				err = io.EOF
 			}

@@ -59,7 +59,7 @@ func (o *remoteLog) saved() (m message, size int64, err error) {
 	}
 	m = message{kind: askSave, job: o.id, file: os.NewFile(uintptr(fd), "log"), body: encode(savedLog{Stream: o.stream, State: o.state})}
 	if st, err := m.file.Stat(); err == nil {
-		size = st.Size()
+		size = o.state.Base + st.Size()
 	}
 	return m, max(size, o.state.Size), nil
 }
