@@ -20,6 +20,7 @@
 //	lines.go     an index of the lines of a log
 //	order.go     the order and the times in which output arrived
 //	retain.go    which finished jobs and kept files stay
+//	reserve.go   free space that finished jobs must leave
 //	recover.go   the logs of a dead store, taken over by the next one
 //	dirs.go      the directories of a node, and the lock of their owner
 //	sweep.go     removal of the directories of dead nodes

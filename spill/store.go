@@ -113,6 +113,8 @@ type Disk struct {
 	memfds atomic.Int64 // logs in memory
 	memory atomic.Int64 // bytes of logs in memory
 
+	unchecked atomic.Int64 // bytes written since the last look at the free space
+
 	mu       sync.Mutex
 	closed   bool
 	plan     *Plan // plan of the newest log; see shared

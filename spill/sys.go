@@ -47,6 +47,9 @@ type Sys interface {
 	Lock(fd int) error
 	// IsPipe distinguishes a pipe from a terminal, whose EIO is its end.
 	IsPipe(fd int) bool
+	// Free returns how many bytes this user can still store in the file system of an open
+	// file, and its size in bytes.
+	Free(fd int) (free, size int64, err error)
 	// Reopen opens an open file again, read-only.
 	Reopen(fd int) (int, error)
 	// Hole returns the next hole of the file at or after off. An empty range means that
@@ -128,6 +131,12 @@ func (kernelSys) Truncate(fd int, size int64) error {
 func (kernelSys) Lock(fd int) error {
 	_, err := again(func() (int, error) { return 0, unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 	return err
+}
+
+func (kernelSys) Free(fd int) (free, size int64, err error) {
+	var st unix.Statfs_t
+	_, err = again(func() (int, error) { return 0, unix.Fstatfs(fd, &st) })
+	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), err //nolint:unconvert // their types differ from system to system
 }
 
 func (kernelSys) Close(fd int) error { return unix.Close(fd) }

@@ -158,6 +158,9 @@ func (w *writer) fill(src source, most int64) (int64, error) {
 	for moved < most {
 		n, more, err := w.step(src, most-moved)
 		moved += n
+		if err != nil && moved == 0 && w.makesRoom(err) {
+			continue
+		}
 		if err != nil {
 			return moved, err
 		}
@@ -239,6 +242,9 @@ func (w *writer) grew(h *handle, n int64) {
 	w.mu.Unlock()
 	if first {
 		w.disk.memfds.Add(1)
+	}
+	if w.file != nil && !w.named() {
+		w.disk.wrote(n)
 	}
 	w.note(off, n)
 	w.hide(n)

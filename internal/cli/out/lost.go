@@ -17,7 +17,7 @@ func WhyLost(job messages.Job) string {
 	case outside:
 		return ": the log file was changed or removed"
 	case whole:
-		return ": they were lost after the end of the job, with the memory of the keeper or with the log file"
+		return ": they were lost after the end of the job: removed to make room, or with the memory of the keeper or the log file"
 	}
 	return ": the output reached its limit"
 }
