@@ -18,6 +18,7 @@ import (
 	"troupe"
 	"troupe/backends/keeper"
 	"troupe/internal/journal"
+	"troupe/internal/limits"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -76,7 +77,7 @@ func mainOfADaemon(args []string) (code int, ours bool) {
 			fd, _ = strconv.Atoi(args[i+1])
 		}
 	}
-	if err := keeper.Main(dir, fd, "test", false, false); err != nil {
+	if err := keeper.Main(dir, fd, "test", false, false, limits.Given{}); err != nil {
 		return 1, true
 	}
 	return 0, true

@@ -12,6 +12,7 @@ import (
 
 	"troupe"
 	"troupe/backends/keeper"
+	"troupe/internal/limits"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -30,7 +31,7 @@ func keep(args []string) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if err := keeper.Main(*dir, *fd, version, false, false); err != nil {
+	if err := keeper.Main(*dir, *fd, version, false, false, limits.Given{}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: the keeper:", err)
 		return 1
 	}

@@ -13,6 +13,7 @@
 //	cgroup_events.go        inotify watches for cgroups that become empty
 //	cgroup_remover.go       removes used cgroups one by one
 //	cgroups.go              the engine's directory and pool of cgroups
+//	child_limits.go         gives jobs the limits of the user
 //	clear_signals.go        gives jobs default signals
 //	controls.go             performs and answers the controls of a job
 //	credits.go              one-time requests for OutputGrew

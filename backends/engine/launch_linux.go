@@ -172,6 +172,7 @@ func (l *launch) try() error {
 	if err != nil {
 		return err
 	}
+	l.setLimits(pid, before)
 	if l.cg != nil {
 		l.cg.held()
 		l.h.cgroups.forked(true)

@@ -46,6 +46,7 @@ type Sys interface {
 	EpollRemove(ep, fd int) error
 	EpollWait(ep int, events []unix.EpollEvent) (int, error) // never waits
 
+	Prlimit(pid, resource int, set, was *unix.Rlimit) error
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	SignalMask(set, was *unix.Sigset_t) error // signals that this thread blocks
 	Subreaper() error
@@ -225,6 +226,10 @@ func (kernel) EpollWait(ep int, events []unix.EpollEvent) (int, error) {
 		n, _, failure := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
 		return int(n), failed(failure)
 	})
+}
+
+func (kernel) Prlimit(pid, resource int, set, was *unix.Rlimit) error {
+	return unix.Prlimit(pid, resource, set, was)
 }
 
 // sigaction is the kernel's struct of that name, as large as on any machine. The zero

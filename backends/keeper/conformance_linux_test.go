@@ -14,6 +14,7 @@ import (
 	"troupe/backends/keeper"
 	"troupe/backends/pipe"
 	"troupe/backends/pty"
+	"troupe/internal/limits"
 	"troupe/internal/test/conformance"
 	"troupe/internal/test/hostile"
 	"troupe/internal/test/need"
@@ -58,7 +59,7 @@ func mainRole(args []string) (code int, ours bool) {
 			fd, _ = strconv.Atoi(args[i+1])
 		}
 	}
-	if err := keeper.Main(dir, fd, "test", bare, alone); err != nil {
+	if err := keeper.Main(dir, fd, "test", bare, alone, limits.Given{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1, true
 	}

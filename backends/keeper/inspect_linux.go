@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -266,4 +268,23 @@ func (f *Fleet) takeTurn(ctx context.Context) error {
 	}
 	f.turn = lock
 	return err
+}
+
+// Holder returns the process id of the keeper of a directory. 0: there is none, or /proc/locks does
+// not show it.
+func Holder(dir string) int {
+	var st unix.Stat_t
+	if unix.Lstat(filepath.Join(dir, lockName), &st) != nil {
+		return 0
+	}
+	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
+	locks, _ := os.ReadFile("/proc/locks")
+	for line := range strings.Lines(string(locks)) {
+		// 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF
+		if f := strings.Fields(line); len(f) > 5 && f[1] == "FLOCK" && f[5] == file {
+			pid, _ := strconv.Atoi(f[4])
+			return pid
+		}
+	}
+	return 0
 }

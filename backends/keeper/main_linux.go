@@ -16,6 +16,7 @@ import (
 
 	"troupe/backends/heap"
 	"troupe/backends/threads"
+	"troupe/internal/limits"
 	"troupe/messages"
 )
 
@@ -39,10 +40,13 @@ const (
 
 // Main runs this process as a keeper until a client or SIGTERM ends it. The process
 // must do nothing else. fd is an inherited socket; negative: none. alone is
-// Options.Alone.
-func Main(dir string, fd int, build string, noCgroup, alone bool) error {
+// Options.Alone. given holds the limits of jobs that the starter has raised for itself.
+func Main(dir string, fd int, build string, noCgroup, alone bool, given limits.Given) error {
 	closeInherited(fd)
-	threads.Reserve()
+	given = limits.Raise(given)
+	if limits.Refuse("keeper", limits.Examine(os.Getpid())) == nil { // Serve reports it
+		threads.Reserve()
+	}
 	debug.SetMemoryLimit(memoryLimit)
 	most := int64(maxErrors)
 	if alone {
@@ -51,7 +55,7 @@ func Main(dir string, fd int, build string, noCgroup, alone bool) error {
 	} else {
 		heap.Tune(heapFloor)
 	}
-	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr, most)}
+	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, SoftLimits: given.Soft, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr, most)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // other processes of the user must not read its memory
 	if fd >= 0 {
 		unix.CloseOnExec(fd)

@@ -50,6 +50,8 @@ type Options struct {
 	Grace time.Duration
 	// NoCgroup: the engine uses no cgroups.
 	NoCgroup bool
+	// SoftLimits is engine.Options.SoftLimits.
+	SoftLimits map[int]uint64
 	// Spared is the oom_score_adj of jobs, if the keeper's is lower. nil: inherited.
 	Spared *int
 	// Fault is called for faults that the keeper survives. nil: none.

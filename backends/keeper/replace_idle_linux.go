@@ -58,6 +58,15 @@ func (c *Client) Build() string {
 	return c.keeper.Build
 }
 
+// PID returns the process id of the main keeper; 0: there is none.
+func (f *Fleet) PID() int {
+	if f.main == nil {
+		return 0
+	}
+	_, pid := f.main.Keeper()
+	return pid
+}
+
 // Build returns the build of the main keeper; "": there is none.
 func (f *Fleet) Build() string {
 	if f.main == nil {

@@ -16,6 +16,7 @@ import (
 
 	"troupe/backends"
 	"troupe/backends/engine"
+	"troupe/internal/limits"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -148,6 +149,9 @@ func asError(err error) *messages.Error {
 
 // open takes the lease and restores what the last keeper left.
 func (s *server) open() (first *conn, err error) {
+	if err := limits.Refuse("keeper", limits.Examine(os.Getpid())); err != nil {
+		return nil, err
+	}
 	if s.dir, err = openDir(s.options.Dir, true); err != nil {
 		return nil, err
 	}
@@ -195,7 +199,7 @@ func (s *server) openEngine() error {
 		after = left.highest + seqGap
 	}
 	s.engine, err = engine.New(engine.Options{
-		Node: id, Store: s.store, Own: true, NoCgroup: s.options.NoCgroup, ScriptDir: s.store.Dir, After: after,
+		Node: id, Store: s.store, Own: true, NoCgroup: s.options.NoCgroup, SoftLimits: s.options.SoftLimits, ScriptDir: s.store.Dir, After: after,
 		Journal: s.record, Over: s.jobEnded, Fault: s.fault, Failpoint: s.options.Failpoint,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"troupe/backends"
 	"troupe/backends/engine"
+	"troupe/internal/limits"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -29,7 +30,7 @@ func Open(context.Context, ClientOptions) (*Client, error) { return nil, unsuppo
 func Serve(context.Context, Options) error { return unsupported() }
 
 // Main returns an error.
-func Main(string, int, string, bool, bool) error { return unsupported() }
+func Main(string, int, string, bool, bool, limits.Given) error { return unsupported() }
 
 // Keeper returns zero values.
 func (*Client) Keeper() (id string, pid int) { return "", 0 }
@@ -66,6 +67,9 @@ type Fleet struct {
 	backends.Detacher
 }
 
+// PID returns 0.
+func (*Fleet) PID() int { return 0 }
+
 // OpenFleet returns an error.
 func OpenFleet(context.Context, FleetOptions) (*Fleet, error) { return nil, unsupported() }
 
@@ -77,6 +81,9 @@ func WaitEnd(context.Context, string) error { return unsupported() }
 
 // Running returns nothing.
 func Running(string) (jobs []messages.UID, shells int) { return nil, 0 }
+
+// Holder returns 0.
+func Holder(string) int { return 0 }
 
 // ListDetached returns nil.
 func ListDetached(string) []messages.UID { return nil }

@@ -6,6 +6,7 @@ import (
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
+	"troupe/internal/limits"
 	"troupe/messages"
 )
 
@@ -14,6 +15,7 @@ func keeperCommand(m *cli.Main) *cobra.Command {
 	var dir string
 	var fd int
 	var noCgroup, detached bool
+	var given limits.Given
 	cmd := &cobra.Command{
 		Use: "keeper --dir DIR [--fd N]", Short: "Run jobs for a daemon", Args: flags.NoArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -22,12 +24,13 @@ func keeperCommand(m *cli.Main) *cobra.Command {
 				err.Hint = "the daemon starts keepers; to start the daemon: troupe serve"
 				return err
 			}
-			return keeper.Main(dir, fd, m.Describe().Version, noCgroup, detached)
+			return keeper.Main(dir, fd, m.Describe().Version, noCgroup, detached, given)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory of the keeper: lease, journal, logs and socket")
 	cmd.Flags().IntVar(&fd, "fd", -1, "descriptor of a socket that is connected to the first client")
 	cmd.Flags().BoolVar(&noCgroup, "no-cgroup", false, "do not use cgroups")
+	cmd.Flags().Var(&given, "limits", "soft limits of jobs that the daemon has raised for itself")
 	cmd.Flags().BoolVar(&detached, "alone", false, "run one detached job, and end with it")
 	return cmd
 }

@@ -127,7 +127,7 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 	cmd.Args[0] = "troupe"
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", daemonEnv(m), log, log, []*os.File{reportPipe}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
-	err = cmd.Start()
+	err = neutralStart(cmd.Start)
 	_ = reportPipe.Close()
 	if err != nil {
 		return 0, fmt.Errorf("cannot start the daemon: %w", err)

@@ -12,6 +12,7 @@
 //	fleet.go            the keepers of detached jobs, and what runs without a daemon
 //	input_writer.go     writes to the input of a job
 //	lock.go             the lock of a state directory
+//	neutral_start.go    starts a daemon without the priority of its first client
 //	output_logs.go      outputs of jobs, from journal and keeper
 //	pidfile.go          verbs for the detached job of a pid file
 //	ready_pipe.go       the pipe on which a new daemon reports

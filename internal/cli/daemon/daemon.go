@@ -15,11 +15,13 @@ import (
 
 	"troupe"
 	"troupe/backends/keeper"
+	"troupe/backends/threads"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
+	"troupe/internal/limits"
 	"troupe/messages"
 )
 
@@ -32,6 +34,7 @@ type daemon struct {
 	report          *connect.ReadyPipe
 	signals         *cli.Signals
 	settings        *config.Settings
+	given           limits.Given // for the jobs
 	log             zerolog.Logger
 	service         service
 	lock            *flock.Flock
@@ -64,6 +67,10 @@ func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 		return err
 	}
 	d.log = NewLog(d.main, d.settings)
+	if err := d.examineLimits(); err != nil {
+		return err
+	}
+	threads.Reserve()
 	if err := d.settings.OwnState(); err != nil {
 		return err
 	}

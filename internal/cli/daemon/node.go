@@ -55,6 +55,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	}
 	gone.removedBy(fleet.Remove)
 	d.keeper = fleet
+	d.examineKeeper(fleet.PID())
 	if build, own := fleet.Build(), d.main.Describe().Version; build != own {
 		d.log.Warn().Str("keeper", build).Str("version", own).Msg("the keeper is of another build and keeps its jobs; a daemon that starts while it has none replaces it")
 	}
@@ -127,6 +128,9 @@ func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 		return nil, err
 	}
 	o.Fault = d.keeperFault
+	if raised := d.given.String(); raised != "" {
+		o.Program = append(o.Program, "--limits", raised)
+	}
 	o.Main = keeper.ClientOptions{
 		Dir: filepath.Join(d.settings.State, config.KeeperName), Build: o.Build, Program: o.Program, Storage: storageLimits(d.settings.Storage), Fault: o.Fault,
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"troupe/backends/heap"
-	"troupe/backends/threads"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
+	"troupe/internal/limits"
 	"troupe/messages"
 )
 
@@ -20,8 +20,7 @@ type Flags struct {
 // Serve runs the daemon until it ends.
 func Serve(m *cli.Main, f *Flags, given func(flag string) bool) error {
 	heap.Tune(heap.Floor)
-	threads.Reserve()
-	d := &daemon{main: m, report: connect.NewReadiness(f.ReadyFD), signals: cli.Listen(), ended: make(chan struct{})}
+	d := &daemon{main: m, given: limits.Raise(limits.Given{}), report: connect.NewReadiness(f.ReadyFD), signals: cli.Listen(), ended: make(chan struct{})}
 	d.urgent, d.makeUrgent = context.WithCancel(context.Background())
 	defer d.makeUrgent()
 	defer d.signals.Close()

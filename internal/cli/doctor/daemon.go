@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"troupe/backends/keeper"
 	"troupe/client"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
+	"troupe/internal/limits"
 )
 
 // daemonFound is doctor's report of the daemon: its paths, and whether it runs.
@@ -25,6 +28,8 @@ type daemonFound struct {
 	Keeper  string `json:"keeper"` // text about the process that holds the jobs
 	Holder  string `json:"keeper_version,omitempty"`
 	Why     string `json:"why,omitempty"`
+
+	Limits []string `json:"limits,omitempty"` // what limits the running daemon and its keeper
 }
 
 // daemonTimeout bounds the wait for a daemon that does not answer.
@@ -53,21 +58,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	defer cancel()
 	at, err := connect.Dial(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
-		if err := connect.HeldByAnother(ctx, s.State); err != nil {
-			d.Why = "not reachable at its socket, and a new one cannot start: see the problem below"
-			c.problem("a daemon cannot start: %v", err)
-			c.state(s.State, true)
-			return d
-		}
-		if err := s.HasPlaces(); err != nil {
-			d.Why = "not running, and cannot start: see the problem below"
-			c.problem("a daemon cannot start: %v", err)
-			if s.State != "" {
-				c.listState(s.State)
-			}
-			return d
-		}
-		c.state(s.State, false)
+		c.examineStart(ctx, d, s)
 		return d
 	}
 	if err == nil {
@@ -77,6 +68,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 		if about.State != "" { // older daemons do not report it
 			d.State, d.Keeper = about.State, keeperText(about.State)
 			c.state(d.State, true)
+			d.examineLimits()
 		}
 		if d.Holder = about.Keeper; d.Holder != "" && d.Holder != d.Version {
 			d.Keeper = fmt.Sprintf("troupe %s, not the build of the daemon: it had jobs when the daemon started (it lacks newer features; restart the daemon when no job runs, or stop both with troupe shutdown --stop-jobs)", d.Holder)
@@ -97,6 +89,42 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	return d
 }
 
+// examineStart finds what keeps a daemon from starting.
+func (c *doctorReport) examineStart(ctx context.Context, d *daemonFound, s *config.Settings) {
+	if err := connect.HeldByAnother(ctx, s.State); err != nil {
+		d.Why = "not reachable at its socket, and a new one cannot start: see the problem below"
+		c.problem("a daemon cannot start: %v", err)
+		c.state(s.State, true)
+		return
+	}
+	err := s.HasPlaces()
+	if err == nil {
+		c.state(s.State, false)
+		err = limits.Refuse("daemon", limits.Examine(os.Getpid()))
+	} else if s.State != "" {
+		c.listState(s.State)
+	}
+	if err != nil {
+		d.Why = "not running, and cannot start: see the problem below"
+		c.problem("a daemon cannot start: %v", err)
+	}
+}
+
+// examineLimits reports what limits the daemon and its keeper. It is no problem: jobs run.
+func (d *daemonFound) examineLimits() {
+	for _, p := range []struct {
+		name string
+		pid  int
+	}{{"daemon", d.PID}, {"keeper", keeper.Holder(filepath.Join(d.State, config.KeeperName))}} {
+		if p.pid == 0 {
+			continue
+		}
+		for _, f := range limits.Examine(p.pid) {
+			d.Limits = append(d.Limits, p.name+": "+f.Text)
+		}
+	}
+}
+
 func (d *daemonFound) lines() [][2]string {
 	if d.Socket == "" {
 		return [][2]string{{"daemon", "not checked: see the problem below"}}
@@ -112,5 +140,9 @@ func (d *daemonFound) lines() [][2]string {
 	if config == "" {
 		config = "no file"
 	}
-	return [][2]string{{"daemon", state}, {"keeper", d.Keeper}, {"socket", d.Socket}, {"state", d.State}, {"configuration", config}}
+	lines := [][2]string{{"daemon", state}, {"keeper", d.Keeper}, {"socket", d.Socket}, {"state", d.State}, {"configuration", config}}
+	for _, text := range d.Limits {
+		lines = append(lines, [2]string{"limit", text})
+	}
+	return lines
 }

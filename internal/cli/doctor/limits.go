@@ -22,7 +22,7 @@ type limit struct {
 // unlimited is the printed value of an absent limit.
 const unlimited = "unlimited"
 
-func limits() []limit {
+func listLimits() []limit {
 	return []limit{
 		{"open files", rlimit(unix.RLIMIT_NOFILE), "soft/hard; troupe needs about one for each command"},
 		{"processes of the user", rlimit(unix.RLIMIT_NPROC), "soft/hard"},

@@ -68,7 +68,7 @@ func Examine(m *cli.Main) *doctorReport {
 		}
 		c.Features = append(features(f), c.Features...)
 	}
-	c.Limits = limits()
+	c.Limits = listLimits()
 	c.Directories = append(c.directories(store), c.Directories...)
 	c.Shells = shells(snapshots)
 	if c.Shells[0].Path == "" {

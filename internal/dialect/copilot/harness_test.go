@@ -20,6 +20,7 @@ import (
 	"troupe/backends/keeper"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
+	"troupe/internal/limits"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
 	"troupe/spill"
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 			fd, _ = strconv.Atoi(os.Args[i+1])
 		}
 	}
-	if err := keeper.Main(dir, fd, "test", false, slices.Contains(os.Args, "--alone")); err != nil {
+	if err := keeper.Main(dir, fd, "test", false, slices.Contains(os.Args, "--alone"), limits.Given{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
