@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,42 +96,61 @@ func cgroupRoot(h *platform) (string, error) {
 	if root := h.engine.opt.CgroupRoot; root != "" {
 		return root, nil
 	}
-	mounts, err := readFile(h.sys, unix.AT_FDCWD, "/proc/self/mountinfo")
+	dir, err := ownCgroup(h.sys, "")
+	if err == nil && dir == "" {
+		err = errors.New("no cgroup v2 hierarchy is mounted, or the own cgroup is not in it")
+	}
+	return dir, err
+}
+
+// ownCgroup returns the directory of this process's cgroup of version 1 with a controller, or,
+// if that is "", of version 2; "": not visible.
+func ownCgroup(sys Sys, controller string) (string, error) {
+	mounts, err := readFile(sys, unix.AT_FDCWD, "/proc/self/mountinfo")
 	if err != nil {
 		return "", fmt.Errorf("the mounts cannot be read: %w", err)
 	}
-	member, err := readFile(h.sys, unix.AT_FDCWD, "/proc/self/cgroup")
+	member, err := readFile(sys, unix.AT_FDCWD, "/proc/self/cgroup")
 	if err != nil {
 		return "", fmt.Errorf("the own cgroup cannot be read: %w", err)
 	}
-	dir := cgroupDir(string(mounts), string(member))
-	if dir == "" {
-		return "", errors.New("no cgroup v2 hierarchy is mounted, or the own cgroup is not in it")
-	}
-	return dir, nil
+	return cgroupDir(string(mounts), string(member), controller), nil
 }
 
-// cgroupDir finds that directory in the text of the two files; "": not visible.
-func cgroupDir(mounts, member string) string {
+// cgroupDir finds that directory in the text of the two files.
+func cgroupDir(mounts, member, controller string) string {
 	for line := range strings.Lines(member) {
-		own, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::")
-		if !ok {
+		// 0::/user.slice, 4:memory:/user.slice
+		id := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
+		if len(id) < 3 || !slices.Contains(strings.Split(id[1], ","), controller) {
 			continue
 		}
 		for line := range strings.Lines(mounts) {
 			// 41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
 			before, after, _ := strings.Cut(line, " - ")
 			f := strings.Fields(before)
-			if len(f) < 5 || !strings.HasPrefix(after, "cgroup2 ") {
+			if len(f) < 5 || !mounted(strings.Fields(after), controller) {
 				continue
 			}
-			below, ok := strings.CutPrefix(own, strings.TrimRight(f[3], "/"))
+			below, ok := strings.CutPrefix(id[2], strings.TrimRight(f[3], "/"))
 			if ok && !strings.HasPrefix(below, "/..") {
 				return filepath.Join(unescape(f[4]), below)
 			}
 		}
 	}
 	return ""
+}
+
+// mounted reports whether a mount, of which mountinfo shows type, source and options, is that of
+// a controller.
+func mounted(f []string, controller string) bool {
+	switch {
+	case len(f) < 3:
+		return false
+	case controller == "":
+		return f[0] == "cgroup2"
+	}
+	return f[0] == "cgroup" && slices.Contains(strings.Split(f[2], ","), controller)
 }
 
 // unescape decodes the octal escapes of mountinfo.

@@ -12,14 +12,18 @@ const quickFork = 2 * time.Millisecond
 // setLimits gives a new process the limits of jobs, before its start is reported. After a slow
 // fork the process may have children, which get them, too.
 func (l *launch) setLimits(pid int, before time.Duration) {
-	if len(l.h.engine.opt.SoftLimits) == 0 {
+	if len(l.h.engine.opt.SoftLimits) == 0 && len(l.h.jobOOMText) == 0 {
 		return
 	}
+	l.h.setJobOOM(pid)
 	l.h.setChildLimits(pid)
 	if now, _ := l.h.sys.Boottime(); now-before < quickFork {
 		return
 	}
 	for _, pid := range l.started(pid) {
+		if own, err := readOOM(l.h.sys, pid); err == nil && own < l.h.jobOOM { // else it was raised on purpose
+			l.h.setJobOOM(pid)
+		}
 		l.h.setChildLimits(pid)
 	}
 }

@@ -37,6 +37,7 @@
 //	liveshell.go            the state of a live shell
 //	local.go                Local, the engine
 //	lookup.go               finds a program in the PATH
+//	memory.go               OOM kills, and the rank of jobs for them
 //	open_terminal.go        opens pseudo-terminals
 //	options.go              Options, and the failpoints
 //	orphan_scan.go          finds the orphans of jobs

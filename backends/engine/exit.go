@@ -282,7 +282,7 @@ func (j *job) report(left int, empty bool) {
 	var kill, all bool
 	clean := j.change(func() {
 		j.drained, j.leftovers = true, int32(left)
-		j.exit.oom = j.tree.oom(j.exit.status, j.postFork.oom)
+		j.exit.oom = j.tree.oom(j.exit.status, j.cause != nil, j.postFork.oom)
 		if all = empty && j.escalation == nil && j.outputClosed(); all {
 			j.treeGone = true
 		}

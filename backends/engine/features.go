@@ -11,6 +11,7 @@ type Features struct {
 	NoCgroup   string   // reason for its absence
 	CgroupKill bool     // one write kills a tree
 	Memory     bool     // OOM kills are detected
+	AllMemory  bool     // they are counted for all jobs together
 	Swept      []string // dead nodes whose jobs were killed
 
 	Subreaper   bool // orphans of jobs become children of this process

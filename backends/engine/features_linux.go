@@ -18,6 +18,9 @@ func (h *platform) probe() {
 	case h.orphans != nil:
 		f.Isolation = messages.Subreaper
 	}
+	if !f.Memory && h.memory.oomKills() >= 0 {
+		f.Memory, f.AllMemory = true, true
+	}
 	if fd, err := h.sys.PidfdOpen(h.self.pid); err == nil {
 		f.Pidfd = true
 		f.GroupSignal = h.sys.PidfdSignal(fd, 0, unix.PIDFD_SIGNAL_PROCESS_GROUP) != unix.EINVAL

@@ -57,14 +57,21 @@ func (l *launch) run() *startError {
 		return fail
 	}
 	if c := l.h.cgroups; c != nil {
-		if l.cg = c.take(); l.cg != nil {
-			l.oom = l.cg.oomKills()
-		}
+		l.cg = c.take()
 	}
+	l.oom = l.oomKills()
 	if err := l.h.engine.opt.at(pointFork); err != nil {
 		return unexecuted(l.spec.Argv[0], err)
 	}
 	return l.fork()
+}
+
+// oomKills counts OOM kills in the memory of the job, or of all jobs; -1: unknown.
+func (l *launch) oomKills() int64 {
+	if l.cg != nil && l.cg.all.memory {
+		return l.cg.oomKills()
+	}
+	return l.h.memory.oomKills()
 }
 
 // enter opens the working directory, so that a server that hangs blocks only this
@@ -105,6 +112,7 @@ func (l *launch) fork() *startError {
 	if err != nil && l.cg != nil && mayBeCgroup(err) {
 		cg := l.cg
 		l.cg = nil
+		l.oom = l.oomKills()
 		if err = l.try(); err == nil {
 			cg.spoil()
 		} else { // the program or the directory failed

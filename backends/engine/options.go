@@ -30,12 +30,13 @@ type Options struct {
 	// script and may make the directory. nil: the temporary directory.
 	ScriptDir func() (string, error)
 
-	Sys        Sys            // nil: the kernel
-	CgroupRoot string         // parent of the engine's cgroups; "": the cgroup v2 of this process
-	NoCgroup   bool           // use no cgroups
-	PoolSize   int            // emptied cgroups to keep; 0: DefaultPool
-	SoftLimits map[int]uint64 // soft limits of jobs, by resource, if lower than those of this process (Linux)
-	Spawners   int            // concurrent forks; 0: one per CPU
+	Sys         Sys            // nil: the kernel
+	CgroupRoot  string         // parent of the engine's cgroups; "": the cgroup v2 of this process
+	NoCgroup    bool           // use no cgroups
+	PoolSize    int            // emptied cgroups to keep; 0: DefaultPool
+	OOMScoreAdj *int           // oom_score_adj that jobs have at least, and more if the kernel would end this process before them (Linux). nil: inherited
+	SoftLimits  map[int]uint64 // soft limits of jobs, by resource, if lower than those of this process (Linux)
+	Spawners    int            // concurrent forks; 0: one per CPU
 
 	// Workers handle the consequences of facts. A goroutine that delivers a start or a
 	// result joins them before, and works until Leave returns; it holds no lock. That saves

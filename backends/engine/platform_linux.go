@@ -20,6 +20,9 @@ type platform struct {
 	null         int      // /dev/null
 	self         proc     // this process
 	cgroups      *cgroups // nil: none; noCgroup says why
+	memory       *sharedMemory
+	jobOOM       int    // oom_score_adj of jobs
+	jobOOMText   []byte // of jobOOM; empty: inherited
 	pollset      *pollset
 	processes    *processTable
 	inputWatch   *inputWatch
@@ -49,6 +52,8 @@ func newHost(e *Local) (*platform, error) {
 	h.pollset, h.processes, h.forks = newPollset(h), &processTable{h: h}, newForks()
 	h.forkers, h.inputWatch = newForkers(h), newAwaits(h)
 	h.findCgroups()
+	h.memory = newSharedMemory(h)
+	h.findJobOOM()
 	h.sealDescriptors()
 	if e.opt.Own {
 		if err := h.sys.Subreaper(); err != nil {
@@ -205,6 +210,7 @@ func (h *platform) release() {
 	if h.cgroups != nil {
 		h.cgroups.shut()
 	}
+	h.memory.close()
 	_ = h.sys.Close(h.null)
 }
 

@@ -293,6 +293,9 @@ func (s *shellCommand) begin() {
 	s.baseline = sh.baseline
 	oom += sh.ooms
 	sh.mu.Unlock()
+	if c, own := t.(*cgroupTree); !own || !c.cg.all.memory { // the count of all jobs, by now
+		oom = of.engine.host.memory.oomKills()
+	}
 	s.shared = s.part != nil && s.anyLives(s.baseline)
 	j.forked(child{
 		pid: of.proc.pid, start: of.proc.start, pidfd: -1, tree: &shellCommandTree{shellCommand: s, tree: t},

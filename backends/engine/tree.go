@@ -39,8 +39,8 @@ type tree interface {
 	survivors() []messages.Survivor
 
 	// oom reports whether the kernel killed for lack of memory; before is the counter
-	// at the fork.
-	oom(end messages.ExitStatus, before int64) messages.Tristate
+	// at the fork. stopped: the engine may have sent KILL.
+	oom(end messages.ExitStatus, stopped bool, before int64) messages.Tristate
 
 	// end releases the tree's resources. Only unkillable processes may be left.
 	end()

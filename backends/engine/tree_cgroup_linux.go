@@ -170,7 +170,10 @@ func (t *cgroupTree) pids() (list []int) {
 
 func (t *cgroupTree) survivors() []messages.Survivor { return survivorsOf(t.h.sys, t.pids()) }
 
-func (t *cgroupTree) oom(end messages.ExitStatus, before int64) messages.Tristate {
+func (t *cgroupTree) oom(end messages.ExitStatus, stopped bool, before int64) messages.Tristate {
+	if !t.cg.all.memory {
+		return t.h.memory.judge(end, stopped, before)
+	}
 	if before < 0 {
 		return messages.Unknown
 	}

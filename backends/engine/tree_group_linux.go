@@ -174,7 +174,8 @@ func (g *groupTree) survivors() []messages.Survivor {
 	return list
 }
 
-// oom returns Unknown: there is no counter.
-func (g *groupTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
+func (g *groupTree) oom(end messages.ExitStatus, stopped bool, before int64) messages.Tristate {
+	return g.platform.memory.judge(end, stopped, before)
+}
 
 func (g *groupTree) end() {}

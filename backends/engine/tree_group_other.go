@@ -78,6 +78,6 @@ func (g *groupTree) survivors() []messages.Survivor {
 	return []messages.Survivor{{PID: g.job.proc.pid, State: "?", Why: "its process group did not end within two seconds of its KILL"}}
 }
 
-func (g *groupTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
+func (g *groupTree) oom(messages.ExitStatus, bool, int64) messages.Tristate { return messages.Unknown }
 
 func (g *groupTree) end() {}

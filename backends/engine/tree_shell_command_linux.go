@@ -162,11 +162,11 @@ func (w *shellCommandTree) survivors() []messages.Survivor {
 
 // oom reads the shell's counter, and records it so that the next command does not
 // report the same kill.
-func (w *shellCommandTree) oom(end messages.ExitStatus, before int64) messages.Tristate {
-	answer := w.tree.oom(end, before)
-	if answer == messages.Yes {
+func (w *shellCommandTree) oom(end messages.ExitStatus, stopped bool, before int64) messages.Tristate {
+	answer := w.tree.oom(end, stopped, before)
+	if t, own := w.tree.(*cgroupTree); own && t.cg.all.memory && answer == messages.Yes {
 		w.shell.mu.Lock()
-		w.shell.ooms = w.tree.(*cgroupTree).ooms() - w.shell.job.postFork.oom
+		w.shell.ooms = t.ooms() - w.shell.job.postFork.oom
 		w.shell.mu.Unlock()
 	}
 	return answer

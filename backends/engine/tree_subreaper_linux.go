@@ -153,7 +153,8 @@ func pidsOf(procs []proc) []int {
 	return pids
 }
 
-// oom returns Unknown: there is no counter.
-func (d *subreaperTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
+func (d *subreaperTree) oom(end messages.ExitStatus, stopped bool, before int64) messages.Tristate {
+	return d.platform.memory.judge(end, stopped, before)
+}
 
 func (d *subreaperTree) end() { d.platform.orphans.forget(d.job) }

@@ -28,8 +28,6 @@ const (
 	gcPercent   = 50
 	// heapFloor is the heap size below which no garbage is collected.
 	heapFloor = 8 << 20
-	// killedLast is a keeper's oom_score_adj, if it may set it.
-	killedLast = -900
 	// maxErrors bounds the error file, in bytes; it is then truncated. onlyJobErrors is for the
 	// keeper of a single job.
 	maxErrors     = 1 << 20
@@ -55,7 +53,7 @@ func Main(dir string, fd int, build string, noCgroup, alone bool, given limits.G
 	} else {
 		heap.Tune(heapFloor)
 	}
-	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, SoftLimits: given.Soft, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr, most)}
+	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, SoftLimits: given.Soft, OOMScoreAdj: given.OOM, Alone: alone, Fault: saysFaults(os.Stderr, most)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // other processes of the user must not read its memory
 	if fd >= 0 {
 		unix.CloseOnExec(fd)
@@ -112,22 +110,4 @@ func closeInherited(keep int) {
 			_ = unix.Close(fd)
 		}
 	}
-}
-
-// rankLast makes this process one of the last that the OOM killer chooses, if it may.
-// It returns the former oom_score_adj; nil: unchanged.
-func rankLast() *int {
-	const file = "/proc/self/oom_score_adj"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil
-	}
-	before, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || before <= killedLast {
-		return nil
-	}
-	if os.WriteFile(file, []byte(strconv.Itoa(killedLast)), 0) != nil {
-		return nil
-	}
-	return &before
 }

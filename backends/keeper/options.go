@@ -52,8 +52,8 @@ type Options struct {
 	NoCgroup bool
 	// SoftLimits is engine.Options.SoftLimits.
 	SoftLimits map[int]uint64
-	// Spared is the oom_score_adj of jobs, if the keeper's is lower. nil: inherited.
-	Spared *int
+	// OOMScoreAdj is engine.Options.OOMScoreAdj.
+	OOMScoreAdj *int
 	// Fault is called for faults that the keeper survives. nil: none.
 	Fault func(job messages.UID, fault error)
 	// Failpoint is engine.Options.Failpoint.

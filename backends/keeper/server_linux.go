@@ -199,7 +199,7 @@ func (s *server) openEngine() error {
 		after = left.highest + seqGap
 	}
 	s.engine, err = engine.New(engine.Options{
-		Node: id, Store: s.store, Own: true, NoCgroup: s.options.NoCgroup, SoftLimits: s.options.SoftLimits, ScriptDir: s.store.Dir, After: after,
+		Node: id, Store: s.store, Own: true, NoCgroup: s.options.NoCgroup, SoftLimits: s.options.SoftLimits, OOMScoreAdj: s.options.OOMScoreAdj, ScriptDir: s.store.Dir, After: after,
 		Journal: s.record, Over: s.jobEnded, Fault: s.fault, Failpoint: s.options.Failpoint,
 	})
 	if err != nil {
@@ -267,23 +267,10 @@ func (s *server) record(r engine.Record) {
 	if r.Kind != engine.RecordStarted {
 		return
 	}
-	if s.options.Spared != nil {
-		s.resetOOMScore(r.PID)
-	}
 	if c != nil && c.pidFile != "" {
 		if err := writePidFile(c.pidFile, PIDFile{PID: r.PID, StartTime: r.StartTime, BootID: s.hello.BootID, Job: r.Job, Dir: s.options.Dir}); err != nil {
 			s.fault(r.Job, fmt.Errorf("the pid file cannot be written: %w", err))
 		}
-	}
-}
-
-// resetOOMScore sets the oom_score_adj that a job would have without the keeper, whose
-// own is inherited.
-func (s *server) resetOOMScore(pid int) {
-	path := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
-	if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
-		_, _ = fmt.Fprintf(f, "%d", *s.options.Spared)
-		_ = f.Close()
 	}
 }
 

@@ -2,15 +2,18 @@ package limits
 
 import "encoding/json"
 
-// Given holds the limits that a process was started with and has raised for itself. Jobs
-// start with them. The daemon passes it to its keepers, as the value of a flag.
+// Given holds the limits and the oom_score_adj that a process was started with, and may have
+// changed for itself. Jobs start with them. The daemon passes it to its keepers, as the value of a flag.
 type Given struct {
 	Soft map[int]uint64 `json:"soft,omitempty"` // soft limits, by resource
+	OOM  *int           `json:"oom,omitempty"`  // oom_score_adj; nil: unknown
+
+	changed bool // the process has others now
 }
 
 // String returns the value of the flag; "": nothing was raised.
 func (g *Given) String() string {
-	if len(g.Soft) == 0 {
+	if !g.changed {
 		return ""
 	}
 	text, _ := json.Marshal(g) // such a map has no invalid value

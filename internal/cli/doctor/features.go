@@ -18,7 +18,7 @@ func features(f engine.Features) []feature {
 	list := []feature{
 		{"cgroup v2, writable", f.Cgroup != "", cgroupDetail(f), "processes of a command are found by their parents in /proc"},
 		{"cgroup.kill", f.CgroupKill, "", "processes are killed one by one, in rounds"},
-		{"cgroup memory events", f.Memory, "", "a command killed for lack of memory is reported as ended by signal KILL"},
+		{"cgroup memory events", f.Memory, memoryDetail(f), "a command killed for lack of memory is reported as ended by signal KILL"},
 		{"subreaper", f.Subreaper, f.NoSubreaper, "without a cgroup, orphans of a command escape"},
 		{"processes of this namespace in /proc", f.NoProcesses == "", f.NoProcesses, "without a cgroup, only process groups are stopped; processes that left them are not found"},
 		{"pidfd", f.Pidfd, "", "signals use process ids, only for children not yet reaped"},
@@ -74,6 +74,14 @@ func memory(store *spill.Disk) feature {
 		f.Instead = ""
 	}
 	return f
+}
+
+// memoryDetail says what counts as an OOM kill of a job.
+func memoryDetail(f engine.Features) string {
+	if !f.AllMemory {
+		return ""
+	}
+	return "counted for all jobs together: a kill that nothing else explains is taken for one"
 }
 
 // cgroupDetail returns the parent of the commands' cgroups, or why there is none.

@@ -5,6 +5,7 @@
 // the kernel or to the user's rights; a missing one is only counted.
 //
 //	cgroup.go    a writable cgroup v2
+//	memory.go    a cgroup with a limit of memory
 //	node.go      Node and its packages
 //	program.go   programs, features, long runs
 //	race.go      whether the race detector is on
