@@ -193,7 +193,7 @@ func (o Options) build() (components, error) {
 
 // addBackends adds the standard kinds of sessions that p lacks, on the engine.
 func (o Options) addBackends(p components) {
-	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}, live.Options{Prefix: o.Prefix}
+	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel, Queue: o.Limits.Unstarted}, live.Options{Prefix: o.Prefix}
 	if p.snapshots != nil {
 		ofShells.Snapshots = p.snapshots
 	}

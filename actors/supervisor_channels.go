@@ -88,7 +88,7 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	if !known && !r.Own && s.channelsFull(ctx) {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "channels",
-			Message: fmt.Sprintf("limit of %d channels reached", s.limit.Channels), Hint: "unsubscribe one",
+			Message: fmt.Sprintf("limit of %d channels reached", s.limit.Channels), Hint: "unsubscribe one, or set limits.channels higher",
 		})
 		return
 	}

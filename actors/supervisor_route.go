@@ -77,7 +77,7 @@ func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "stops",
 			Message: fmt.Sprintf("limit of %d stops of several jobs reached", s.limit.Watches),
-			Hint:    "stop the jobs one by one, or wait until another stop is done",
+			Hint:    "stop the jobs one by one, wait until another stop is done, or set limits.watches higher",
 		})
 		return
 	}

@@ -34,7 +34,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 	case s.watchesFull(ctx):
 		err = &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "watches",
-			Message: fmt.Sprintf("limit of %d waits reached", s.limit.Watches), Hint: "end one first",
+			Message: fmt.Sprintf("limit of %d waits reached", s.limit.Watches), Hint: "end one first, or set limits.watches higher",
 		}
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	slash "path"
 	"strconv"
 	"strings"
@@ -66,14 +67,6 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 	return c, nil
 }
 
-type forKey struct{}
-
-// WithCaller returns a context whose requests are made for another client, with bounds of its
-// own. whom names that client.
-func WithCaller(ctx context.Context, whom string) context.Context {
-	return context.WithValue(ctx, forKey{}, whom)
-}
-
 // connect opens a connection to a socket of this user.
 func connect(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
@@ -87,6 +80,14 @@ func connect(ctx context.Context, socket string) (net.Conn, error) {
 			Code: messages.Refused, Reason: "socket", Message: fmt.Sprintf("the socket %s cannot be reached: %v", socket, why),
 			Hint: "set TROUPE_SOCKET, or XDG_RUNTIME_DIR, to a place of your own: another user's stays set after su",
 		}
+	case errors.Is(err, syscall.EAGAIN) && !isOurs(socket):
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "peer", Message: "the socket " + socket + " belongs to another user", Hint: "each user has a daemon and a socket of their own",
+		}
+	case errors.Is(err, syscall.EAGAIN): // thousands wait for their connection
+		return nil, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "connections", Message: "too many clients wait for a connection to the daemon at " + socket, Hint: "try again soon, or set limits.connections higher",
+		}
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // this process lacks descriptors
 		return nil, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "descriptors", Message: "no connection to the daemon can be opened: " + why.Error(),
@@ -99,6 +100,13 @@ func connect(ctx context.Context, socket string) (net.Conn, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
+}
+
+// isOurs reports whether a file belongs to our user: a full queue of another user's socket
+// never empties.
+func isOurs(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && peer.OwnerOf(info) == os.Geteuid()
 }
 
 // Close closes idle connections.
@@ -132,9 +140,6 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
-	}
-	if whom, _ := ctx.Value(forKey{}).(string); whom != "" {
-		r.Header.Set(wire.ForHeader, whom)
 	}
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)

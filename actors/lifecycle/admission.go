@@ -38,7 +38,7 @@ func (a *Admission) Admit(job messages.JobID, scope messages.ScopePath) *message
 		return &messages.Error{
 			Code:    messages.Busy,
 			Message: fmt.Sprintf("limit of %d unstarted jobs reached", a.Most),
-			Hint:    "try again when some have started",
+			Hint:    "try again when some have started, or set limits.unstarted higher",
 		}
 	}
 	a.unstarted[job] = scope

@@ -45,7 +45,7 @@ func TestFiftyAtOnce(t *testing.T) {
 // no other client is shut out.
 func TestManyWaitAtOnce(t *testing.T) {
 	t.Parallel()
-	const many = 80 // more than the 64 of one program
+	const many = 80
 	d := serves(t, nil)
 	open := gate(t, d.file("gate"))
 	d.beside("run", "-b", "--name", "awaited", "read x < gate; exit 5").start().ends(0)

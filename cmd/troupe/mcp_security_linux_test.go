@@ -153,43 +153,50 @@ func TestSecurityMCPEnvironment(t *testing.T) {
 	}
 }
 
-// Connections take this address alone, and not many: those above the bound are hung up
-// on, and clients get in again when others have gone.
+// Connections of clients with the token are bounded, and the refusal names the setting;
+// they get in again when others have gone. Those without the token take none of theirs.
 func TestSecurityMCPConnections(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
 	const files = 200 // a quarter of them are for connections
 	web := serving(d.server().bash(fmt.Sprintf("ulimit -n %d; exec troupe mcp --http 127.0.0.1:0", files)))
-	var inside []net.Conn
-	for range files / 2 {
-		if c := web.knocks(); c != nil {
-			inside = append(inside, c)
-		}
+	address := strings.TrimSuffix(strings.TrimPrefix(web.url, "http://"), "/mcp")
+	for range 2 * files {
+		c, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		defer c.Close()
 	}
-	require.Len(t, inside, files/4)
+	var inside []net.Conn
+	for range files / 4 {
+		c, status := web.knocks(address)
+		require.Equal(t, http.StatusNotFound, status)
+		inside = append(inside, c)
+	}
+	c, status := web.knocks(address)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	text, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "it allows fewer connections than limits.http_connections")
 	for _, c := range inside {
 		require.NoError(t, c.Close())
 	}
-	settles(t, "who is let in", 0, func() int {
-		c := web.knocks()
-		if c == nil {
-			return 1
-		}
+	settles(t, "who is let in", http.StatusNotFound, func() int {
+		c, status := web.knocks(address)
 		_ = c.Close()
-		return 0
+		return status
 	})
 	require.Equal(t, "in\n", web.agent("late", withRounds, nil).run(params{"command": "echo in"}).Output)
 }
 
-// knocks asks for nothing that there is, and keeps the connection; nil: it was hung up on.
-func (p *port) knocks() net.Conn {
+// knocks asks for nothing that there is, and keeps the connection.
+func (p *port) knocks(address string) (c net.Conn, status int) {
 	p.t.Helper()
-	c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp"))
+	c, err := net.Dial("tcp", address)
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = c.Close() })
-	_, _ = fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", c.RemoteAddr(), p.token) // it may be closed already
-	if _, err := io.ReadFull(c, make([]byte, len("HTTP/1.1 4"))); err != nil {
-		return nil
-	}
-	return c
+	_, err = fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", address, p.token)
+	require.NoError(p.t, err)
+	_, err = fmt.Fscanf(c, "HTTP/1.1 %d", &status)
+	require.NoError(p.t, err)
+	return c, status
 }

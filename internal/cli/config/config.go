@@ -52,16 +52,19 @@ type Settings struct {
 	stateErr error // why State is ""; else nil
 }
 
-// limitSettings bounds the work of the daemon; 0 means the default of the node.
+// limitSettings bounds the work and the clients of the daemon; 0 means the default.
 type limitSettings struct {
-	Starts    configCount `toml:"starts"`
-	Unstarted configCount `toml:"unstarted"`
-	Parallel  configCount `toml:"parallel"`
-	Finished  configCount `toml:"finished"`
-	Channels  configCount `toml:"channels"`
-	Watches   configCount `toml:"watches"`
-	Shells    configCount `toml:"shells"`
-	ShellIdle Duration    `toml:"shell_idle"`
+	Starts          configCount `toml:"starts"`
+	Unstarted       configCount `toml:"unstarted"`
+	Parallel        configCount `toml:"parallel"`
+	Finished        configCount `toml:"finished"`
+	Channels        configCount `toml:"channels"`
+	Watches         configCount `toml:"watches"`
+	Shells          configCount `toml:"shells"`
+	ShellIdle       Duration    `toml:"shell_idle"`
+	Connections     configCount `toml:"connections"`      // to the socket
+	HTTPConnections configCount `toml:"http_connections"` // to a loopback address, with the token
+	HTTPRequests    configCount `toml:"http_requests"`    // over TCP, a second
 }
 
 // StorageSettings bounds the storage of outputs.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,10 +150,13 @@ func (d *daemon) openNode() error {
 	}
 	if d.metricsListener != nil {
 		d.log.Info().Str("address", d.metricsListener.Addr().String()).Msg("serving metrics")
-		d.numbers.serve(d.metricsListener, d.token)
+		d.numbers.serve(d.metricsListener, d.token, cmp.Or(int(d.settings.Limits.HTTPConnections), maxScrapers))
 	}
 	d.server = http.New(http.Options{
 		Node: http.AdaptNode(d.node), Version: d.main.Describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: Slogger(d.log),
+		Limits: http.Limits{
+			Connections: int(d.settings.Limits.Connections), PortConnections: int(d.settings.Limits.HTTPConnections), PortRequests: int(d.settings.Limits.HTTPRequests),
+		},
 	})
 	d.failed = make(chan error, len(d.listeners))
 	for _, l := range d.listeners {

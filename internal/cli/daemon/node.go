@@ -21,6 +21,10 @@ import (
 	"troupe/spill"
 )
 
+// maxUnstarted is the default of limits.unstarted: a script that starts thousands of jobs
+// meets no limit. A waiting job takes about 10 KiB.
+const maxUnstarted = 4096
+
 // openNode opens the daemon's node with its keeper, which holds the jobs, and its
 // journal. Both restore the state from before. On platforms without keepers the jobs
 // end with the daemon.
@@ -29,7 +33,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	o := troupe.Options{
 		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Snapshot: s.Snapshot, Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: d.log,
 		Limits: actors.Limits{
-			Starts: int(s.Limits.Starts), Unstarted: int(s.Limits.Unstarted), Finished: int(s.Limits.Finished),
+			Starts: int(s.Limits.Starts), Unstarted: cmp.Or(int(s.Limits.Unstarted), maxUnstarted), Finished: int(s.Limits.Finished),
 			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches), Shells: int(s.Limits.Shells), ShellIdle: s.Limits.ShellIdle.Duration,
 		},
 	}

@@ -80,11 +80,6 @@ type noReply struct{}
 
 func nothing(err error) (noReply, error) { return noReply{}, err }
 
-// For implements mcp.Host.
-func (h *Host) For(ctx context.Context, whom string) context.Context {
-	return client.WithCaller(ctx, whom)
-}
-
 // Run implements mcp.Host. It gives the request an idempotency key: the job can outlive the
 // daemon, and a repeat then joins it.
 func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, mcp.Text, error) {

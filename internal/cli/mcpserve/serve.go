@@ -1,6 +1,7 @@
 package mcpserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -187,14 +188,15 @@ func serveMCPOverHTTP(ctx context.Context, m *cli.Main, at *config.Settings, f *
 	mux := stdhttp.NewServeMux()
 	mux.Handle(mcpPath, handler)
 	terminal.NewPrinter(m).Notef("serving MCP at http://%s%s; clients need the token in %s", l.Addr(), mcpPath, file)
-	return serveUntil(ctx, http.LimitListener(l, mcpDoors), http.RequireToken(token, mux))
+	return serveUntil(ctx, l, cmp.Or(int(at.Limits.HTTPConnections), mcpDoors), http.RequireToken(token, mux))
 }
 
-// serveUntil serves a handler on a listener until ctx ends.
-func serveUntil(ctx context.Context, l net.Listener, handler stdhttp.Handler) error {
+// serveUntil serves a handler on a listener, over at most so many connections, until ctx
+// ends.
+func serveUntil(ctx context.Context, l net.Listener, most int, handler stdhttp.Handler) error {
 	server := &stdhttp.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(l); !errors.Is(err, stdhttp.ErrServerClosed) {
+	if err := server.Serve(http.LimitConnections(server, l, most)); !errors.Is(err, stdhttp.ErrServerClosed) {
 		return err
 	}
 	return nil

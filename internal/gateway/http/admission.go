@@ -1,6 +1,8 @@
 package http
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"net"
@@ -17,27 +19,24 @@ import (
 )
 
 // admission accepts connections within the limits of one listener. On a unix socket it
-// accepts only processes of our own user. A few connections above the limit get an
-// error reply; it closes the others.
+// accepts only processes of our own user.
 type admission struct {
 	net.Listener
-	server      *Server
-	token       bool  // requests on this listener need the token
-	most        int   // maximal number of connections
-	busyReplies int   // connections above most that get an error reply
-	slots       slots // places for long requests
+	server *Server
+	token  bool // requests on this listener need the token
+	places *places
+	slots  chan struct{} // one entry for each long request, see holdSlot
 
 	mu      sync.Mutex
-	open    int
-	callers map[int]*callerLimits // by process; 0: all clients with the token
+	bucket  tokenBucket          // of the requests over TCP
+	callers map[int]*callerState // by process; 0: all clients with the token
 }
 
 // clientConn is an accepted connection.
 type clientConn struct {
-	net.Conn
+	*placedConn
 	gate          *admission
-	caller        *callerLimits
-	overLimit     bool // the connection is above the limit
+	caller        *callerState
 	once          sync.Once
 	writeDeadline atomic.Int64 // deadline of writes in Unix nanoseconds; 0: none
 
@@ -70,24 +69,29 @@ func (d *clientConn) SetWriteDeadline(t time.Time) error {
 // connKey is the context key for the connection of a request.
 type connKey struct{}
 
+// withConn implements ConnContext of a server.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
 // gate returns the admission for a listener, or why it cannot be served.
 func (s *Server) gate(l net.Listener) (*admission, error) {
-	g := &admission{Listener: l, server: s, callers: map[int]*callerLimits{}}
-	files := descriptors()
+	g := &admission{Listener: l, server: s, callers: map[int]*callerState{}}
 	if err := CheckListener(l); err != nil {
 		return nil, err
 	}
+	limits := s.options.Limits
 	switch l.Addr().(type) {
 	case *net.UnixAddr:
-		g.most = min(maxLocal, files/4)
+		g.places = newPlaces(cmp.Or(limits.Connections, DefaultConnections), 4, "limits.connections")
 	case *net.TCPAddr:
 		if len(s.options.Token) < tokenLength {
 			return nil, &messages.Error{Code: messages.Refused, Reason: "token", Message: "cannot serve TCP without a token", Hint: "make one (LoadToken)"}
 		}
-		g.token, g.most = true, min(maxConnections, files/16)
+		g.token, g.places = true, newPlaces(cmp.Or(limits.PortConnections, DefaultPortConnections), 16, portSetting)
+		g.bucket = newBucket(cmp.Or(limits.PortRequests, DefaultPortRequests))
 	}
-	g.busyReplies = min(maxTurnedAway, files/16)
-	g.slots = make(slots, g.most-g.most/roomShare)
+	g.slots = make(chan struct{}, g.places.most-g.places.most/slotShare)
 	return g, nil
 }
 
@@ -134,41 +138,36 @@ func (g *admission) check(c net.Conn) (pid int, err error) {
 	return peer.Check(local)
 }
 
-// enter counts a connection. It returns nil if there is no room even for an error
-// reply.
+// enter gives a connection to a unix socket a place, and takes one over TCP without. It
+// returns nil if the listener is closed before there is a place.
 func (g *admission) enter(c net.Conn, pid int) *clientConn {
+	var place *placedConn
+	if g.token {
+		place = g.places.receive(c)
+	} else if place = g.places.take(c); place == nil {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	who := g.caller(pid)
-	if g.open >= g.most+g.busyReplies || who.open >= maxConnections+g.busyReplies {
-		return nil
-	}
-	g.open++
 	who.open++
 	g.server.open.Add(1)
-	return &clientConn{Conn: c, gate: g, caller: who, overLimit: g.open > g.most || who.open > maxConnections}
+	return &clientConn{placedConn: place, gate: g, caller: who}
+}
+
+// Close implements net.Listener.
+func (g *admission) Close() error {
+	g.places.close()
+	return g.Listener.Close()
 }
 
 // Close implements net.Conn.
 func (d *clientConn) Close() error {
 	d.once.Do(func() {
-		d.gate.mu.Lock()
-		d.gate.open--
-		d.caller.open--
-		d.gate.mu.Unlock()
+		d.gate.leaves(d.caller)
 		d.gate.server.open.Add(-1)
 	})
-	return d.Conn.Close()
-}
-
-// CloseWrite lets the client read the last reply before the connection closes.
-func (d *clientConn) CloseWrite() error { return closeWrite(d.Conn) }
-
-func closeWrite(c net.Conn) error {
-	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
+	return d.placedConn.Close()
 }
 
 // principal returns the owner of the daemon: no other user gets a connection.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -30,20 +29,15 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if r.ContentLength != 0 { // the server waits for the unread body before it replies
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerPatience))
 		}
-		err := watch.refusal(w.Header(), r)
+		err := watch.admit(d.placedConn, w.Header(), r)
 		switch {
-		case d.overLimit:
-			w.Header().Set("Connection", "close")
-			err = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections", Message: "too many connections are open", Hint: "close some, then try again"}
-		case err == nil && path.Clean(r.URL.Path) != r.URL.Path:
+		case err != nil:
+		case path.Clean(r.URL.Path) != r.URL.Path:
 			err = noRoute()
-		case err == nil:
-			err = d.allowRequest(r.Header.Get(wire.ForHeader))
+		default:
+			err = d.allowRequest()
 		}
 		if err != nil {
-			if d.gate.token && err.Code == messages.Refused {
-				w.Header().Set("Connection", "close") // a client without the token keeps no connection
-			}
 			fail(w, err)
 			return
 		}
@@ -61,8 +55,8 @@ func RequireToken(token string, next http.Handler) http.Handler {
 		if body { // the server waits for it before it replies
 			_ = rc.SetReadDeadline(time.Now().Add(strangerPatience))
 		}
-		if err := watch.refusal(w.Header(), r); err != nil {
-			w.Header().Set("Connection", "close")
+		d, _ := r.Context().Value(connKey{}).(*placedConn) // nil: not a listener of LimitConnections
+		if err := watch.admit(d, w.Header(), r); err != nil {
 			fail(w, err)
 			return
 		}
@@ -98,11 +92,30 @@ type authCheck struct {
 
 func newWatch(token string) *authCheck { return &authCheck{token, http.NewCrossOriginProtection()} }
 
+// admit checks a request, and gives the connection of an allowed one its place. A refused
+// one over TCP loses its connection: a client without the token keeps none.
+func (g *authCheck) admit(d *placedConn, h http.Header, r *http.Request) *messages.Error {
+	err := g.refusal(h, r)
+	if err == nil && d != nil {
+		err = d.admit()
+	}
+	if err != nil && !isLocal(r) {
+		h.Set("Connection", "close")
+	}
+	return err
+}
+
+// isLocal reports whether a request came over a unix socket.
+func isLocal(r *http.Request) bool {
+	_, local := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
+	return local
+}
+
 // refusal returns why a request is refused. Over a unix socket only pages are refused;
 // over TCP also a wrong Host or token.
 func (g *authCheck) refusal(h http.Header, r *http.Request) *messages.Error {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	_, local := at.(*net.UnixAddr)
+	local := isLocal(r)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	switch {

@@ -47,7 +47,7 @@ func answered(t *testing.T, s *Server, l pipes, request string) (status string, 
 	t.Helper()
 	ours, theirs := net.Pipe()
 	defer ours.Close()
-	g := &admission{server: s, callers: map[int]*callerLimits{}, most: 1, slots: make(slots, 1)}
+	g := &admission{server: s, callers: map[int]*callerState{}, places: newPlaces(1, 1, ""), slots: make(chan struct{}, 1)}
 	l <- g.enter(ourSocket{theirs}, 1)
 	_, err := io.WriteString(ours, request)
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -22,34 +23,82 @@ import (
 	"troupe/messages"
 )
 
-// More connections than the bound are told so, and serve again when some leave.
+// Connections above the limit wait, and idle ones make room for them. A stream too many
+// is refused by the name of the setting.
 func TestFaultTooManyConnections(t *testing.T) {
-	d := start(t, nil)
-	require.NoError(t, d.client.Close())
-	const many = 64
-	var held []net.Conn
-	for range many {
+	const most = 16
+	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Limits.Connections = most })
+	ask := func(path string) (net.Conn, int) {
 		conn, err := net.Dial("unix", d.socket)
 		require.NoError(t, err)
-		_, err = io.WriteString(conn, "GET /v1/health HTTP/1.1\r\nHost: t\r\n\r\n")
+		t.Cleanup(func() { _ = conn.Close() })
+		_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: t\r\n\r\n", path)
 		require.NoError(t, err)
-		held = append(held, conn)
-		_, err = io.ReadFull(conn, make([]byte, len("HTTP/1.1")))
+		var status int
+		_, err = fmt.Fscanf(conn, "HTTP/1.1 %d", &status)
 		require.NoError(t, err)
+		return conn, status
 	}
-	status, body := d.raw("GET", "/v1/health", "")
+	for range 3 * most { // each stays open
+		_, status := ask("/v1/health")
+		require.Equal(t, 200, status)
+	}
+	var streams []net.Conn
+	for range most - most/8 {
+		stream, status := ask("/v1/events?now=true")
+		require.Equal(t, 200, status)
+		streams = append(streams, stream)
+	}
+	status, body := d.raw("GET", "/v1/events?now=true", "")
 	require.Equal(t, 503, status, body)
-	require.Contains(t, body, `"connections"`)
-	for _, conn := range held {
-		require.NoError(t, conn.Close())
+	require.Contains(t, body, `"code":"resource_exhausted","reason":"connections"`)
+	require.Contains(t, body, "or set limits.connections higher")
+	for range 3 * most {
+		_, status := ask("/v1/health")
+		require.Equal(t, 200, status)
+	}
+	for _, stream := range streams {
+		require.NoError(t, stream.Close())
 	}
 	require.Eventually(t, func() bool {
-		status, _ := d.raw("GET", "/v1/health", "")
+		_, status := ask("/v1/events?now=true")
 		return status == 200
 	}, patience, patience/1000)
 }
 
-// Silent connections to the port shut out nobody at the socket, and do not last.
+// One owner meets no rate limit: a thousand starts and a thousand questions over one
+// connection, while it has a hundred streams of each kind.
+func TestFaultOneOwnerMeetsNoRateLimit(t *testing.T) {
+	d := start(t, nil)
+	lasts := d.background(messages.RunCommand{Text: "exec sleep 600"})
+	for i := range 200 {
+		path := "/v1/events?now=true"
+		if i%2 == 0 {
+			path = "/v1/jobs/" + string(lasts.ID) + "/output?follow=true"
+		}
+		reply := d.reply("GET", path, "")
+		t.Cleanup(func() { _ = reply.Body.Close() })
+		require.Equal(t, 200, reply.StatusCode, "stream %d", i)
+	}
+	conn, err := net.Dial("unix", d.socket)
+	require.NoError(t, err)
+	defer conn.Close()
+	replies := bufio.NewReader(conn)
+	for i := range 1000 {
+		const body = `{"command":"true","background":true}`
+		for _, request := range []string{"GET /v1/health HTTP/1.1\r\nHost: t\r\n\r\n", fmt.Sprintf("POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)} {
+			_, err := io.WriteString(conn, request)
+			require.NoError(t, err)
+			reply, err := nethttp.ReadResponse(replies, nil)
+			require.NoError(t, err)
+			text, err := io.ReadAll(reply.Body)
+			require.NoError(t, err)
+			require.Less(t, reply.StatusCode, 300, "request %d: %s", i, text)
+		}
+	}
+}
+
+// Silent connections to the port shut out nobody at the socket, and no client with the token.
 func TestFaultSilentConnectionsToThePort(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
 	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token = token })
@@ -65,21 +114,26 @@ func TestFaultSilentConnectionsToThePort(t *testing.T) {
 	}
 	status, body := d.raw("GET", "/v1/health", "")
 	require.Equal(t, 200, status, body)
-	require.Eventually(t, func() bool {
-		c, err := client.DialTCP(t.Context(), port, token)
-		return err == nil && c.Close() == nil
-	}, patience, patience/100)
+	c, err := client.DialTCP(t.Context(), port, token)
+	require.NoError(t, err, "they hold no place of it")
+	require.NoError(t, c.Close())
 }
 
-// Who asks too often is told so, and when to ask again; the client does that.
+// A client of the port that asks too often is refused by the name of the setting, and
+// learns when to ask again; the Go client does that.
 func TestFaultTooManyRequests(t *testing.T) {
-	d := start(t, nil)
-	conn, err := net.Dial("unix", d.socket)
+	const token = "0123456789012345678901234567890123456789012"
+	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token, o.Limits.PortRequests = token, 20 })
+	port := d.startTCP()
+	c, err := client.DialTCP(t.Context(), port, token)
+	require.NoError(t, err)
+	defer c.Close()
+	conn, err := net.Dial("tcp", port)
 	require.NoError(t, err)
 	defer conn.Close()
 	replies, served := bufio.NewReader(conn), 0
 	for {
-		_, err := io.WriteString(conn, "GET /v1/health HTTP/1.1\r\nHost: t\r\n\r\n")
+		_, err := fmt.Fprintf(conn, "GET /v1/health HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", port, token)
 		require.NoError(t, err)
 		reply, err := nethttp.ReadResponse(replies, nil)
 		require.NoError(t, err)
@@ -92,11 +146,12 @@ func TestFaultTooManyRequests(t *testing.T) {
 		require.Equal(t, 429, reply.StatusCode)
 		require.Equal(t, "1", reply.Header.Get("Retry-After"))
 		require.Contains(t, string(body), `"code":"resource_exhausted","reason":"rate"`)
+		require.Contains(t, string(body), "set limits.http_requests higher")
 		break
 	}
-	require.GreaterOrEqual(t, served, 490) // some were asked when it started
+	require.GreaterOrEqual(t, served, 99) // the client has asked once
 	require.Equal(t, "hello", func() string {
-		result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "printf hello"}, client.WithText(100))
+		result, err := c.Run(t.Context(), messages.RunCommand{Text: "printf hello"}, client.WithText(100))
 		require.NoError(t, err)
 		return result.Text.Text
 	}())

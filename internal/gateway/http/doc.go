@@ -26,13 +26,12 @@
 //	input_lease.go      which attachment may write to a job
 //	jobs.go             list, show, remove
 //	left_scope.go       refuses late requests of a client whose lease has ended
-//	limit_listener.go   bounds the connections of another server's listener
 //	listen_socket.go    opens and checks the daemon's socket
 //	node_adapter.go     the interface to the node
 //	output.go           bytes of one stream
 //	output_both.go      both streams as frames, in the order of their arrival
 //	pause_output.go     pauses a job's output while a request is open
-//	rate_limit.go       requests, subscriptions and long requests of each client
+//	places.go           bounds the connections of a listener
 //	read_view.go        bounded views of an output as text
 //	request.go          bodies, parameters and replies of requests
 //	resize.go           the terminal size of an attachment
@@ -43,6 +42,7 @@
 //	sessions_scopes.go  sessions and scopes
 //	terminal_view.go    which terminal answers the queries in an output
 //	token.go            the token and the listener of TCP
+//	token_bucket.go     bounds requests over TCP, and long requests
 //	wait.go             waits for jobs
 //	while_connected.go  a context that ends with the client's connection
 package http

@@ -26,7 +26,7 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error { d.given = append(d.giv
 func TestADeadlineServesSeveralReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := &deadlines{}
-		d := &clientConn{Conn: conn}
+		d := &clientConn{placedConn: &placedConn{Conn: conn}}
 		set := func(t time.Time) { _ = d.SetWriteDeadline(t) }
 		within := func(least time.Duration) { set(time.Now().Add(least)) }
 		start := time.Now()
@@ -63,7 +63,7 @@ func (r *timedReply) SetWriteDeadline(t time.Time) error { r.given = append(r.gi
 // reply before may have left over; a reply that goes on for long has none.
 func TestOnlyStreamsHaveNoDeadline(t *testing.T) {
 	s := New(Options{})
-	ctx := context.WithValue(t.Context(), connKey{}, &clientConn{gate: &admission{server: s}, caller: &callerLimits{bucket: tokenBucket{left: requestBurst}}})
+	ctx := context.WithValue(t.Context(), connKey{}, &clientConn{placedConn: &placedConn{in: newPlaces(1, 1, ""), placed: true}, gate: &admission{server: s}})
 	ctx = context.WithValue(ctx, http.LocalAddrContextKey, &net.UnixAddr{Name: "s", Net: "unix"})
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/x", nil)
 	w := &timedReply{ResponseWriter: httptest.NewRecorder()}

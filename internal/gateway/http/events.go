@@ -35,11 +35,8 @@ func (c *request) events() error {
 	if past && c.text("now") == "true" {
 		return messages.Invalid("past", "past and now exclude each other; use one of them")
 	}
-	leave, err := c.door().addSubscription()
-	if err != nil {
-		return err
-	}
-	defer leave()
+	c.subscriptions.Add(1)
+	defer c.subscriptions.Add(-1)
 	ctx, cancel := c.stream()
 	defer cancel()
 	w := eventWriter{request: c, rc: http.NewResponseController(c.w), filter: r.Filter}

@@ -212,8 +212,8 @@ func (b *breaker) cut() {
 
 // A reader that stops holds back nobody, and there are never more than the bound.
 func TestFaultEventsReaderStops(t *testing.T) {
-	d := start(t, nil)
 	const bound = 32
+	d := start(t, func(o *troupe.Options, _ *http.Options) { o.Limits.Channels = bound })
 	var conns []net.Conn
 	for range bound {
 		conn, err := net.Dial("unix", d.socket)
@@ -231,7 +231,8 @@ func TestFaultEventsReaderStops(t *testing.T) {
 		failed = err
 		break
 	}
-	coded(t, failed, messages.ResourceExhausted, "subscriptions")
+	coded(t, failed, messages.ResourceExhausted, "channels")
+	require.ErrorContains(t, failed, "limits.channels")
 	text := "true #" + strings.Repeat("x", 60_000) // events that fill every buffer soon
 	before := heap()
 	for range 30 {

@@ -16,6 +16,42 @@ import (
 // patience. It also bounds how long a new process with the same id is refused.
 const stragglersFor = patience
 
+// callerState is what a listener knows of one process at a unix socket, or of all
+// clients of TCP. The lock of its admission guards it.
+type callerState struct {
+	pid        int
+	open       int                              // connections
+	leftScopes map[messages.ScopePath]time.Time // scopes whose lease has ended, and when
+}
+
+// maxCallers bounds the remembered processes without a connection.
+const maxCallers = 4096
+
+// caller returns the state of a process. The caller holds mu.
+func (g *admission) caller(pid int) *callerState {
+	who := g.callers[pid]
+	if who == nil {
+		who = &callerState{pid: pid}
+		g.callers[pid] = who
+	}
+	return who
+}
+
+// leaves counts a closed connection. It forgets a process without connections, unless
+// requests of that process may still come to a scope that it has left.
+func (g *admission) leaves(who *callerState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if who.open--; who.open > 0 {
+		return
+	}
+	if len(who.leftScopes) == 0 {
+		delete(g.callers, who.pid)
+	} else if len(g.callers) > maxCallers {
+		maps.DeleteFunc(g.callers, func(_ int, c *callerState) bool { return c.open == 0 })
+	}
+}
+
 // noteScopeLeft records that a client left a scope. TCP clients share one token, so
 // they count as one caller and are not recorded.
 func (d *clientConn) noteScopeLeft(path messages.ScopePath) {

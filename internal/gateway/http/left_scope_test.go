@@ -39,7 +39,7 @@ func TestStragglers(t *testing.T) {
 	var s *Server
 	held := func() { require.NotNil(t, s.tenancies["a"].ending, "whoever leases it now waits") }
 	s = New(Options{Node: insisted{all: &all, while: held}})
-	d := &clientConn{gate: &admission{server: s}, caller: &callerLimits{}}
+	d := &clientConn{gate: &admission{server: s}, caller: &callerState{}}
 	c := &request{Server: s, ctx: context.WithValue(t.Context(), connKey{}, d)}
 	began := 0
 	begin := func(path messages.ScopePath) error { return c.begin(path, func() error { began++; return nil }) }
@@ -58,7 +58,7 @@ func TestStragglers(t *testing.T) {
 		require.Equal(t, refused, err != nil, path)
 		require.Equal(t, refused, began == 0, path)
 	}
-	s.tenants["of another"] = &leaseHolder{path: "a/b", door: &clientConn{caller: &callerLimits{}}}
+	s.tenants["of another"] = &leaseHolder{path: "a/b", door: &clientConn{caller: &callerState{}}}
 	require.Error(t, begin("a/b/c"))
 	s.tenants["below"] = &leaseHolder{path: "a/b", door: d}
 	require.NoError(t, begin("a/b/c"), "it has a lease there")
@@ -73,7 +73,7 @@ func TestStragglers(t *testing.T) {
 
 // The clients of a port cannot be told apart: none of them is refused for another.
 func TestStragglersOfAPort(t *testing.T) {
-	d := &clientConn{gate: &admission{token: true}, caller: &callerLimits{}}
+	d := &clientConn{gate: &admission{token: true}, caller: &callerState{}}
 	d.noteScopeLeft("a")
 	_, left := d.leftScope("a")
 	require.False(t, left)
@@ -94,7 +94,7 @@ func TestALeaseThatDoesNotBegin(t *testing.T) {
 		if c.closing {
 			s.close()
 		}
-		d := &clientConn{gate: &admission{server: s}, caller: &callerLimits{}}
+		d := &clientConn{gate: &admission{server: s}, caller: &callerState{}}
 		k := &request{Server: s, ctx: context.WithValue(ctx, connKey{}, d)}
 		_, err := k.acquireLease(ctx, messages.OpenScope{Path: "a"})
 		require.Error(t, err)

@@ -76,7 +76,7 @@ func (c *request) handle(r route) error {
 // the client.
 func lasting(handle func(*request) error) func(*request) error {
 	return func(c *request) error {
-		leave, err := c.door().gate.slots.hold()
+		leave, err := c.door().gate.holdSlot()
 		if err != nil {
 			return err
 		}

@@ -13,18 +13,25 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of the gateway, so that no client blocks the others. A client is a process,
-// see caller.
+// Bounds of the gateway, so that no client blocks the others.
 const (
-	maxConnections   = 64   // of one client; on TCP of all
-	maxLocal         = 1024 // on a unix socket, where many scripts wait for jobs; at most a quarter of our descriptors
-	maxTurnedAway    = 32   // connections above the limit that get an error reply
-	maxSubscriptions = 32   // of one client
 	maxHeader        = 64 << 10
 	patience         = 30 * time.Second // for a header, a body, the reading of a reply, and between requests
-	strangerPatience = 5 * time.Second  // for a header on TCP, where clients hold connections before they show a token
+	strangerPatience = 5 * time.Second  // for a header on TCP, where clients connect before they show a token
 	heartbeat        = 15 * time.Second // of an idle stream
 )
+
+// Limits bound the clients of a server; 0: the default. Connections also have at most a
+// share of the descriptors of this process: a quarter on a unix socket, a sixteenth on
+// TCP.
+type Limits struct {
+	Connections     int // to a unix socket
+	PortConnections int // over TCP, with the token
+	PortRequests    int // over TCP, a second; five times as many at once
+}
+
+// portSetting is the setting for the connections to a loopback address.
+const portSetting = "limits.http_connections"
 
 // Options configure the gateway.
 type Options struct {
@@ -36,6 +43,8 @@ type Options struct {
 	State string
 	// Token admits clients of TCP listeners; "": none is served. See LoadToken.
 	Token string
+	// Limits bound the clients.
+	Limits Limits
 	// Shutdown shuts down the node at a client's request and returns the survivors. The
 	// server follows later. Without it the request fails with unsupported.
 	Shutdown func(context.Context, messages.ShutdownNode) ([]messages.Survivor, error)
@@ -97,7 +106,7 @@ func New(o Options) *Server {
 func (s *Server) over(handler http.Handler, header time.Duration) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: header, IdleTimeout: patience, MaxHeaderBytes: maxHeader,
-		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: withConn, ConnState: trackState,
 		DisableGeneralOptionsHandler: true, // it would answer before the guard
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}

@@ -32,8 +32,6 @@ type inn struct {
 	left []messages.ScopePath
 }
 
-func (h *inn) For(ctx context.Context, _ string) context.Context { return ctx }
-
 func (h *inn) OpenScope(_ context.Context, path messages.ScopePath, quota messages.ScopeQuota) error {
 	h.who.Lock()
 	defer h.who.Unlock()

@@ -84,9 +84,6 @@ func (c *client) addDialect(d *Dialect) {
 				result, _, err := c.failed(ctx, err)
 				return result, err
 			}
-			if c.options.Many {
-				ctx = c.options.Host.For(ctx, c.name)
-			}
 			return s.call(ctx, &call{client: c, req: req})
 		})
 	}

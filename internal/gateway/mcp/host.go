@@ -11,9 +11,6 @@ import (
 // those of ctx.
 type Host interface {
 	dialect.Host
-	// For returns a context for requests of one client among many. The host applies its
-	// limits to that client.
-	For(ctx context.Context, client string) context.Context
 	// Both returns the end of a job's stdout and stderr in the order of arrival. It
 	// starts after a byte of each and has at most so many bytes.
 	Both(ctx context.Context, id messages.JobID, after [2]int64, most int) (messages.OutputPage, error)

@@ -26,8 +26,6 @@ func newNode() *node {
 	return &node{jobs: make(chan []messages.Job, 8), asks: make(chan messages.Job, 8), facts: make(chan messages.Fact, 8)}
 }
 
-func (*node) For(ctx context.Context, _ string) context.Context { return ctx }
-
 func (*node) Both(context.Context, messages.JobID, [2]int64, int) (messages.OutputPage, error) {
 	return messages.OutputPage{}, nil
 }

@@ -23,7 +23,7 @@ import (
 const (
 	defaultJobs     = 256 // live jobs
 	defaultSessions = 64  // sessions
-	maxCalls        = 32  // concurrent tools: half the connections that a host gives one process
+	maxCalls        = 32  // concurrent tools of one client
 	maxTasks        = 256 // tasks, including finished ones
 	maxLive         = 14  // running tasks: each takes two connections besides those of the calls
 	maxListed       = 256 // jobs among the listed resources

@@ -94,9 +94,6 @@ func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in 
 	var a answer
 	err := c.enter(ctx, req.ClientInfo)
 	if err == nil {
-		if c.options.Many {
-			ctx = c.options.Host.For(ctx, c.name)
-		}
 		a, err = handle(&call{client: c, req: req}, ctx, in)
 	}
 	if err != nil {

@@ -28,7 +28,6 @@ const Version = messages.JSONVersion
 
 // Names of headers and trailers.
 const (
-	ForHeader    = "Troupe-For"         // the client for which a process asks; each has limits of its own
 	KeyHeader    = "Idempotency-Key"    // of a run: a repeated request with the same key gets the same job
 	StreamHeader = "Troupe-Stream"      // the stream of a raw output
 	OffsetHeader = "Troupe-Offset"      // offset of its first byte
