@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/cli/config"
 )
 
 // Where nothing can be recorded nothing is started. Doctor says so, whether a daemon
@@ -79,15 +82,21 @@ func TestDoctorMissesTheStateDirectory(t *testing.T) {
 	p.ends(1)
 }
 
-// A daemon whose socket was removed holds its state all the same: doctor names it, and
-// finds nothing wrong when it has gone.
+// A daemon whose socket was removed is found all the same. One without any, as that of an
+// older build, is named by the lock of its state; doctor finds nothing wrong when it has gone.
 func TestDoctorFindsTheDaemonWithoutASocket(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
 	require.NoError(t, os.Remove(d.awaitText(`"address":"`, `"`)))
 	p := d.beside("doctor").start()
+	require.Contains(t, p.rest(), fmt.Sprintf("process %d\n", d.Process.Pid))
+	p.ends(0)
+	d.send(syscall.SIGSTOP) // else it makes them anew
+	require.NoError(t, errors.Join(os.RemoveAll(d.socket()), os.Remove(d.file("troupe/"+config.SocketName))))
+	p = d.beside("doctor").start()
 	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: a daemon cannot start: another daemon, process %d, has locked the state directory %s (", d.Process.Pid, d.file("troupe")))
 	p.ends(1)
+	d.send(syscall.SIGCONT)
 	d.send(syscall.SIGTERM)
 	d.ends(0)
 	p = d.beside("doctor").start()

@@ -47,7 +47,7 @@ type Settings struct {
 
 	file  string // path of the configuration file; "": none
 	text  string // contents of file
-	named bool   // Socket is not the default
+	usual string // default of Socket
 
 	stateErr error // why State is ""; else nil
 }
@@ -98,7 +98,7 @@ func (s *Settings) File() string { return s.file }
 func (s *Settings) Text() string { return s.text }
 
 // Named reports whether the socket is not the default one.
-func (s *Settings) Named() bool { return s.named }
+func (s *Settings) Named() bool { return s.Socket != s.usual }
 
 // Read reads the settings. A file that FileVar names must exist.
 func Read(m *cli.Main) (*Settings, error) {
@@ -106,11 +106,11 @@ func Read(m *cli.Main) (*Settings, error) {
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
-	s.Socket = cmp.Or(s.Socket, defaultSocket(m))
+	s.usual = defaultSocket(m)
+	s.Socket = cmp.Or(s.Socket, s.usual)
 	if path, ok := m.Getenv(SocketVar); ok && path != "" {
 		s.Socket = path
 	}
-	s.named = s.Socket != defaultSocket(m)
 	if path, ok := m.Getenv(stateVar); ok && path != "" {
 		s.State = path
 	}
@@ -148,13 +148,22 @@ func (s *Settings) HasPlaces() error {
 	} else if err = http.CheckSocketPath(s.Socket); err == nil {
 		err = CannotWrite(dir, Probe(dir))
 	}
-	if err != nil {
+	if err != nil && (s.Named() || peer.CheckPath(s.StateSocket()) != nil) {
 		return err
 	}
 	if s.State != "" && !Exists(s.State) {
 		return makeable(s.State, stateVar)
 	}
 	return s.OwnState()
+}
+
+// StateSocket returns the path of the socket in the state directory, at which clients
+// find the daemon without the other; "" without a state directory.
+func (s *Settings) StateSocket() string {
+	if s.State == "" {
+		return ""
+	}
+	return filepath.Join(s.State, SocketName)
 }
 
 // FullPath returns the absolute path for the current directory. name is the setting, for the

@@ -137,6 +137,12 @@ func Exists(path string) bool {
 	return err == nil
 }
 
+// IsTaken reports whether a path exists that is not a directory of this user alone.
+func IsTaken(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && (!info.IsDir() || peer.OwnerOf(info) != unix.Geteuid() || info.Mode().Perm()&0o077 != 0)
+}
+
 // writable returns the error of a state directory that cannot be written. A full disk is no
 // error where a journal exists: jobs must stay reachable, also to free space. Requests that
 // need space fail themselves.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/client"
+	"troupe/internal/cli/config"
 	"troupe/messages"
 )
 
@@ -61,6 +62,35 @@ func RetryBusy[T any](ctx context.Context, away func(error) bool, ask func() (T,
 // answerPatience bounds the wait for the first answer of a daemon. A starting one may
 // have to restore jobs; a stopped one (SIGSTOP) never answers.
 const answerPatience = 30 * time.Second
+
+// DialDaemon connects to the daemon of the settings: at its socket or, if it cannot be
+// reached there, at the one in its state directory. The first may be removed, or be that
+// of another login; the default may be planted by another user.
+func DialDaemon(ctx context.Context, at *config.Settings) (*client.Client, error) {
+	c, err := Dial(ctx, at.Socket)
+	path := at.StateSocket()
+	if err == nil || path == "" || path == at.Socket || !isUnreachable(err) {
+		return c, err
+	}
+	c, serr := Dial(ctx, path)
+	if serr == nil || errors.Is(serr, client.ErrNoDaemon) && !at.Named() { // one can be started
+		return c, serr
+	}
+	return nil, err
+}
+
+// isUnreachable reports whether no daemon of this user can be reached at a socket.
+func isUnreachable(err error) bool {
+	for _, of := range []error{
+		client.ErrNoDaemon, &messages.Error{Code: messages.Refused, Reason: "socket"}, &messages.Error{Code: messages.Refused, Reason: "peer"},
+		&messages.Error{Code: messages.InvalidParams, Reason: "socket"},
+	} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return false
+}
 
 // Dial connects to the daemon at a socket.
 func Dial(ctx context.Context, socket string) (*client.Client, error) {

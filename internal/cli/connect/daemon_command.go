@@ -67,7 +67,7 @@ func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := Dial(ctx, s.Socket)
+	c, err := DialDaemon(ctx, s)
 	if errors.Is(err, client.ErrNoDaemon) {
 		return nil, noDaemonHint(noDaemon(s.Socket), s)
 	}

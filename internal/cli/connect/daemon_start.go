@@ -41,7 +41,7 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 		return nil, err
 	}
 	defer done()
-	c, err := Dial(ctx, at.Socket)
+	c, err := DialDaemon(ctx, at)
 	switch {
 	case err == nil:
 		return c, nil
@@ -59,8 +59,12 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 	if err != nil {
 		return nil, err
 	}
-	s.Notef("started the daemon, process %d at %s; troupe shutdown stops it", pid, at.Socket)
-	return Dial(context.Background(), at.Socket)
+	socket := at.Socket
+	if !config.Exists(socket) || config.IsTaken(filepath.Dir(socket)) { // the default one could not be made
+		socket = at.StateSocket()
+	}
+	s.Notef("started the daemon, process %d at %s; troupe shutdown stops it", pid, socket)
+	return DialDaemon(context.Background(), at)
 }
 
 // WayPatience bounds the time from the lock of a daemon to its socket, which is very
@@ -74,7 +78,7 @@ var stateHeld = &messages.Error{Code: messages.Conflict, Reason: "state"}
 func findStarting(ctx context.Context, at *config.Settings) (*client.Client, error) {
 	late := time.Now().Add(WayPatience)
 	away := func(err error) bool { return errors.Is(err, client.ErrNoDaemon) && time.Now().Before(late) }
-	return RetryBusy(ctx, away, func() (*client.Client, error) { return Dial(ctx, at.Socket) })
+	return RetryBusy(ctx, away, func() (*client.Client, error) { return DialDaemon(ctx, at) })
 }
 
 // turn waits for the lock to start the daemon. done releases it.

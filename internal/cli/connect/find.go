@@ -18,7 +18,7 @@ func FindDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := Dial(context.Background(), at.Socket)
+	c, err := DialDaemon(context.Background(), at)
 	switch {
 	case err == nil:
 		return c, nil

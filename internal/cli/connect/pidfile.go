@@ -96,7 +96,7 @@ func daemonWithJob(ctx context.Context, m *cli.Main, p keeper.PIDFile) *client.C
 	if err != nil {
 		return nil
 	}
-	c, err := Dial(ctx, at.Socket)
+	c, err := DialDaemon(ctx, at)
 	if err != nil {
 		return nil
 	}

@@ -118,14 +118,10 @@ func (d *daemon) listen() error {
 		d.listeners = handed
 		d.settings.Socket = socketOf(handed, d.settings.Socket)
 	} else {
-		if err := config.Above(filepath.Dir(d.settings.Socket), config.SocketVar); err != nil {
-			return err
-		}
-		l, err := http.Listen(d.settings.Socket)
-		if err != nil {
-			return err
-		}
-		d.listeners = append(d.listeners, l)
+		err = d.listenAt(d.settings.Socket)
+	}
+	if err := d.listenInState(err); err != nil {
+		return err
 	}
 	if d.settings.HTTP == "" {
 		return nil
@@ -135,6 +131,44 @@ func (d *daemon) listen() error {
 		return err
 	}
 	d.listeners = append(d.listeners, l)
+	return nil
+}
+
+// listenAt opens a socket.
+func (d *daemon) listenAt(path string) error {
+	if err := config.Above(filepath.Dir(path), config.SocketVar); err != nil {
+		return err
+	}
+	l, err := http.Listen(path)
+	if err != nil {
+		return err
+	}
+	http.KeepSocket(l, Slogger(d.log))
+	d.listeners = append(d.listeners, l)
+	return nil
+}
+
+// socketInUse matches the error for a socket at which another daemon answers.
+var socketInUse = &messages.Error{Code: messages.Conflict, Reason: "socket"}
+
+// listenInState opens the socket in the state directory, at which clients find the
+// daemon without the other. It replaces the default one if another user has planted that
+// or there is no directory for it. err is the error of the other one.
+func (d *daemon) listenInState(err error) error {
+	path := d.settings.StateSocket()
+	if path == d.settings.Socket || err != nil && (d.settings.Named() || errors.Is(err, socketInUse)) {
+		return err
+	}
+	serr := d.listenAt(path)
+	switch {
+	case err == nil && serr != nil:
+		d.log.Warn().Err(serr).Msg("without its socket, clients cannot find the daemon by its state directory")
+	case err != nil && serr == nil:
+		d.log.Warn().Err(err).Str("address", path).Msg("the default socket cannot be used; clients find the daemon by its state directory")
+		d.settings.Socket = path
+	default:
+		return err
+	}
 	return nil
 }
 

@@ -56,7 +56,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.File(), keeperText(s.State)
 	ctx, cancel := context.WithTimeout(context.Background(), daemonTimeout)
 	defer cancel()
-	at, err := connect.Dial(ctx, s.Socket)
+	at, err := connect.DialDaemon(ctx, s)
 	if errors.Is(err, client.ErrNoDaemon) {
 		c.examineStart(ctx, d, s)
 		return d

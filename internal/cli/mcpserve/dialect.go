@@ -49,9 +49,14 @@ type dialectFactory struct {
 // sessionsPrefix begins the name of each session's directory in sessionsDir.
 const sessionsPrefix = "mcp-"
 
-// sessionsDir returns the user's temporary directory for files of sessions.
-func sessionsDir() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", unix.Geteuid()), "sessions")
+// sessionsDir returns the user's directory for files of sessions: in the temporary
+// directory or, if another user has taken its name there, in the state directory.
+func sessionsDir(at *config.Settings) string {
+	own := filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", unix.Geteuid()))
+	if config.IsTaken(own) && at.State != "" {
+		own = at.State
+	}
+	return filepath.Join(own, "sessions")
 }
 
 // newDialect checks the settings and returns the dialect of the clients; nil for the core's.
@@ -81,7 +86,7 @@ func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slo
 	if f.NoDaemon {
 		s.prefix = at.Prefix
 	}
-	if _, err := artifact.Sweep(sessionsDir(), sessionsPrefix, nil); err != nil {
+	if _, err := artifact.Sweep(sessionsDir(at), sessionsPrefix, nil); err != nil {
 		log.Warn("cannot remove the files of ended sessions", "error", err)
 	}
 	switch f.Dialect {
@@ -96,7 +101,7 @@ func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slo
 // files returns the directory of a session's files. If it cannot be created, it returns nil:
 // long outputs are cut.
 func (s *dialectFactory) files(name string) *artifact.Dir {
-	dir, err := artifact.NewDir(sessionsDir(), sessionsPrefix+name)
+	dir, err := artifact.NewDir(sessionsDir(s.at), sessionsPrefix+name)
 	if err != nil {
 		s.log.Warn("cannot save long outputs of a session to files", "session", name, "error", err)
 	}

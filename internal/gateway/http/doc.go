@@ -25,6 +25,7 @@
 //	hang_up.go          waits for the end of a connection
 //	input_lease.go      which attachment may write to a job
 //	jobs.go             list, show, remove
+//	keep_socket.go      makes a removed socket anew
 //	left_scope.go       refuses late requests of a client whose lease has ended
 //	listen_socket.go    opens and checks the daemon's socket
 //	node_adapter.go     the interface to the node

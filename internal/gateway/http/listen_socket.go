@@ -18,52 +18,45 @@ import (
 // user alone and is made (0700) if it does not exist. Listen refuses a symbolic link, a
 // directory or a socket of another user, and a directory that others may enter. It
 // refuses a socket on which a daemon answers and replaces that of a dead daemon.
-//
-// Listen changes the umask of the process for a moment: call it before any other part of the process makes files.
 func Listen(path string) (net.Listener, error) {
-	if err := peer.CheckPath(path); err != nil {
+	l, made, err := bind(path)
+	if err != nil {
 		return nil, err
+	}
+	return &ownSocket{path: path, listener: l, made: made, watch: peer.WatchRemoval, ended: make(chan struct{})}, nil
+}
+
+// bind makes the file of a socket and listens there.
+func bind(path string) (*net.UnixListener, os.FileInfo, error) {
+	if err := peer.CheckPath(path); err != nil {
+		return nil, nil, err
 	}
 	dir, err := ownDirectory(filepath.Dir(path))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer dir.Close()
 	unlock, err := alone(dir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot lock the directory of the socket: %w", err)
+		return nil, nil, fmt.Errorf("cannot lock the directory of the socket: %w", err)
 	}
 	defer unlock()
 	if err := clear(path); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	before := unix.Umask(0o177)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	unix.Umask(before)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open a socket at %s: %w", path, err)
+		return nil, nil, fmt.Errorf("cannot open a socket at %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // it would remove the file of another daemon, too
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the socket at %s is gone: %w", path, err), l.Close())
+	l.SetUnlinkOnClose(false)   // it would remove the file of another daemon, too
+	err = os.Chmod(path, 0o600) // until now only the mode of the directory keeps others out
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Lstat(path); err == nil {
+			return l, info, nil
+		}
 	}
-	return &ownSocket{UnixListener: l, path: path, made: info}, nil
-}
-
-// ownSocket removes its file when it is closed, if the file is still its own.
-type ownSocket struct {
-	*net.UnixListener
-	path string
-	made os.FileInfo
-}
-
-// Close implements net.Listener.
-func (d *ownSocket) Close() error {
-	if info, err := os.Lstat(d.path); err == nil && os.SameFile(info, d.made) {
-		_ = os.Remove(d.path)
-	}
-	return d.UnixListener.Close()
+	return nil, nil, errors.Join(fmt.Errorf("cannot make the socket at %s: %w", path, err), l.Close())
 }
 
 // CheckListener returns why a listener made elsewhere cannot be served: it is not a

@@ -5,4 +5,5 @@
 //	check.go          the process at the other end of a socket; paths of sockets
 //	own_directory.go  directories and files of our user alone
 //	owner.go          the system call of each platform
+//	removal.go        waits for the removal of a file
 package peer
