@@ -300,8 +300,9 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 	if !ok || e.archived || e.job.State == messages.Retired {
 		return
 	}
-	if _, waits := fact.(messages.CommandQueued); waits && e.seq > 0 {
-		return // it is recorded once, however often the job is placed
+	if _, waits := fact.(messages.CommandQueued); waits && e.seq > 0 { // it is recorded once, however often the job is placed
+		s.replyQueued(e)
+		return
 	}
 	e.merge(job)
 	if _, ends := fact.(messages.CommandFinished); ends && len(e.job.OnFinish) > 0 {
@@ -316,6 +317,8 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 	switch fact.(type) {
 	case messages.CommandStarted:
 		s.grantSlots(ctx, s.admission.Release(job.ID))
+	case messages.CommandQueued:
+		s.replyQueued(e)
 	case messages.CommandPromoted:
 		s.queueReplies(e, fact)
 	case messages.CommandFinished:
@@ -339,6 +342,14 @@ func (s *supervisor) queueReplies(e *jobEntry, reply any) {
 		s.deferredReplies = append(s.deferredReplies, deferredReply{client, reply})
 	}
 	e.replyTo = nil
+}
+
+// replyQueued answers the clients of a background job in the queue of its session: its start
+// can be hours away.
+func (s *supervisor) replyQueued(e *jobEntry) {
+	if e.terms.background {
+		s.queueReplies(e, messages.CommandPromoted{Job: e.record()})
+	}
 }
 
 // deferredReply is a reply that is sent after the message in hand.

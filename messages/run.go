@@ -50,7 +50,7 @@ type RunCommand struct {
 	Stdin      StdinMode
 	Terminal   Terminal // zero: none
 	Shown      bool     // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
-	Background bool     // answer with CommandPromoted when it has started
+	Background bool     // answer with CommandPromoted when it has started, or is queued in its session
 	Detach     bool     // Background, in a keeper of its own that outlives the node and its keeper
 	LogFile    string   // of a detached job: absolute path of its log, which must not exist; "": the node's choice
 

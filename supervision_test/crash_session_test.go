@@ -84,8 +84,10 @@ func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
 		h.stage.fail(fault{point: point{kind: "session"}, nth: 1, times: 1000})
 		h.crash("session")
 		want(h, "sessions", len(h.stage.all("session")), 0)
-		for _, c := range []*client{behind, front} {
-			job := reply[messages.CommandFinished](c).Job
+		want(h, "answered", reply[messages.CommandPromoted](behind).Job.State, messages.Queued)
+		want(h, "front", finished(front).ID, "j3")
+		for _, id := range []messages.JobID{"j2", "j3"} {
+			job := h.job(id)
 			want(h, "outcome", job.Outcome, messages.FailedToStart)
 			want(h, "code", job.Err.Code, messages.Internal)
 			want(h, "status", job.ExitCode(), 125)

@@ -119,7 +119,7 @@ func (x *explorer) checkRun(c *client, told map[messages.UID]*tale) {
 			x.Errorf("%q was rejected (%s %s), and the journal tells of it: %s", r.Text, m.Err.Code, m.Err.Message, x.facts(told[r.UID].last.ID))
 		}
 	case messages.CommandPromoted:
-		if t := told[m.Job.UID]; !x.cut && (t == nil || !t.promoted) {
+		if t := told[m.Job.UID]; !x.cut && m.Job.State != messages.Queued && (t == nil || !t.promoted) {
 			x.Errorf("%s was promoted for its client only", m.Job.ID)
 		}
 	case messages.CommandFinished:

@@ -34,6 +34,35 @@ func TestPromoteByBudget(t *testing.T) {
 	})
 }
 
+// A background job in the queue of its session is answered at once, with or without a key, and so
+// is a repeat. Its start changes nothing for the client, nor does its end.
+func TestFaultBackgroundRunIsQueued(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "first"})
+		queued := messages.RunCommand{Text: "second", Key: "k", Background: true, Timeout: time.Hour}
+		for range 2 {
+			job := reply[messages.CommandPromoted](h.run(queued)).Job
+			want(h, "id", job.ID, "j2")
+			want(h, "state", job.State, messages.Queued)
+			want(h, "background", job.Background, false)
+		}
+		named := reply[messages.CommandPromoted](h.run(messages.RunCommand{Text: "third", Name: "x", Background: true})).Job
+		want(h, "state", named.State, messages.Queued)
+		waits := h.run(messages.RunCommand{Text: "fourth"})
+		silent(waits)
+		p.Exit(0)
+		h.after(0)
+		for _, text := range []string{"second", "third", "fourth"} {
+			h.proc(text).Begin()
+			h.after(0)
+			h.proc(text).Exit(4)
+			h.after(0)
+		}
+		want(h, "status", finished(waits).Shell, 4)
+		h.wantFacts("j2", "queued started promoted finished:exited retired")
+	}, plan{fake: serial})
+}
+
 // A job that ends within its budget is never promoted, not even late.
 func TestPromoteNotAfterTheEnd(t *testing.T) {
 	inHouse(t, func(h *house) {
@@ -148,13 +177,14 @@ func TestPromoteFromAStartThatFails(t *testing.T) {
 	})
 }
 
-// A background job that is stopped before it starts has its one reply, too.
+// A background job that is stopped before it starts has its one reply, the one of the queue.
 func TestPromoteOfAStoppedStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "first"})
 		c := h.run(messages.RunCommand{Text: "second", Background: true})
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2"}))
-		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		want(h, "answered", reply[messages.CommandPromoted](c).Job.State, messages.Queued)
+		want(h, "outcome", h.job("j2").Outcome, messages.Cancelled)
 		p.Exit(0)
 		h.after(0)
 		want(h, "processes", len(h.engine.Ever()), 1)

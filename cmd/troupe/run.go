@@ -90,7 +90,7 @@ func defineRunFlags(f *run.Flags) {
 	set.StringVar(&f.Description, "description", "", "`TEXT` that describes the job")
 	set.StringVar(&f.Scope, "scope", "", "scope `PATH` that owns the job, like main/build (default that of the surrounding job, or main)")
 	set.StringVar(&f.Key, "key", "", "idempotency `KEY`: the daemon runs the command once for it; no effect without a daemon")
-	set.BoolVarP(&f.Background, "background", "b", false, "run it in the daemon, print its id once it has started, and return; with -i, troupe write sends it input")
+	set.BoolVarP(&f.Background, "background", "b", false, "run it in the daemon, print its id once it has started or is queued, and return; with -i, troupe write sends it input")
 	set.BoolVar(&f.Detach, "detach", false, "run it in its own keeper process, which outlives the daemon; print its id once it has started, and return")
 	set.StringVar(&f.Log, "log", "", "log `FILE` of a detached command, with a .pid file beside it (default below the state directory)")
 	set.Var(&f.PromoteAfter, "promote-after", "move it to the background of the daemon after D (default none)")

@@ -116,7 +116,7 @@ func (l detachedNode) pacer() (asker, time.Duration) { return nil, 0 }
 
 // tellDetached prints where the log and the pid file of a detached job are.
 func (g *foreground) tellDetached(job messages.Job) {
-	if len(job.Output) == 0 || job.Output[0].File == "" {
+	if len(job.Output) == 0 || job.Output[0].File == "" { // queued
 		return
 	}
 	log := job.Output[0].File

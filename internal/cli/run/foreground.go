@@ -84,6 +84,9 @@ func (g *foreground) run() error {
 	cancel()
 	if !e.job.State.Ended() || g.begunBefore(e.job) {
 		err := g.tellGoesOn(e.job)
+		if h, is := g.host.(*daemonHost); is && e.job.State == messages.Queued {
+			g.warnWaiting(context.Background(), h)
+		}
 		g.printSurvivors(g.shutdown())
 		g.signals.WaitWriter(g.screen.Notes.Wait)
 		return err

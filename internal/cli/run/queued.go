@@ -11,11 +11,11 @@ import (
 // those before them.
 const queuedFor = time.Second
 
-// warnQueued reports once that the command is queued: with -b it would look as if the
-// daemon did not answer. The returned function ends it.
+// warnQueued reports once that a command in the foreground is queued. The returned function
+// ends it. A background command is answered in the queue, see foreground.run.
 func (g *foreground) warnQueued(ctx context.Context) func() {
 	h, ok := g.host.(*daemonHost)
-	if !ok {
+	if !ok || g.request.Background {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
