@@ -52,6 +52,7 @@ type placement struct {
 type recoveryMeta struct {
 	noted       bool          // the engine has it
 	owed        bool          // a client waits for the end
+	left        bool          // jobEntry.leftRunning
 	budget      time.Duration // foreground budget that the supervisor keeps; 0: none
 	key, digest string
 	quotas      []messages.ScopeQuota // of the scopes above the job, the top one first

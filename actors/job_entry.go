@@ -25,6 +25,7 @@ type jobEntry struct {
 	settled          bool          // the engine may forget it
 	clientWaiting    bool          // a client waited for its end at the request
 	awaitingClient   bool          // that client may return, see clientReturnTime
+	leftRunning      bool          // the former node put it into the background when it ended: its client may return
 	inherited        bool          // the engine had it before this tree
 	metaSaved        bool          // the engine has its metadata
 	endPending       bool          // the engine has its end, see waitForEnds

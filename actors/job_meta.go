@@ -90,7 +90,7 @@ func (s *metaEncoder) of(job *messages.Job) []byte {
 		PromoteAfter: cmp.Or(keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit, Answered: s.answered,
 	}
 	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
-	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background, job.Created, job.Deadline, job.Timeout
+	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background && !keep.left, job.Created, job.Deadline, job.Timeout
 	m.Seq, m.Separate, m.Dir, m.Terminal, m.Kept = job.Seq, len(job.Output) > 1, job.Dir, job.Terminal, job.HasFlag(messages.FlagKept)
 	for _, n := range job.OnFinish {
 		m.OnFinish = append(m.OnFinish, n.To)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -29,17 +30,41 @@ func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand, client 
 		return false
 	}
 	e := s.jobs[id]
-	switch {
-	case client == nil: // no client waits
-	case r.Principal != noticePrincipal && !sameRequest(e.asked.digest, r): // the key of a notice identifies its request
+	if client != nil && r.Principal != noticePrincipal && !sameRequest(e.asked.digest, r) { // the key of a notice identifies its request
 		refuseTo(ctx, client, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
 			Message: fmt.Sprintf("key %q belongs to a different request", r.Key),
 			Hint:    "use a new key, or repeat the first request unchanged",
 		})
+		return true
+	}
+	s.join(ctx, e, r, client)
+	return true
+}
+
+// joinByUID answers a request whose ULID names its job: the client that made the ULID has lost
+// its node. It returns false if the ULID is new, or that of another job, which admit refuses.
+func (s *supervisor) joinByUID(ctx actor.Context, r messages.RunCommand, client *actor.PID) bool {
+	e := s.byUID[r.UID]
+	if r.UID == "" || e == nil || e.job.Principal != r.Principal {
+		return false
+	}
+	known := strings.TrimRight(e.job.Command, "\ufffd") // the engine's metadata has the begin of a text
+	if !strings.HasPrefix(newJob(r, "", "").Command, known) {
+		return false
+	}
+	s.join(ctx, e, r, client)
+	return true
+}
+
+// join answers a client with the result of a job, or has it wait for that.
+func (s *supervisor) join(ctx actor.Context, e *jobEntry, r messages.RunCommand, client *actor.PID) {
+	id := e.job.ID
+	switch {
+	case client == nil: // no client waits
 	case e.job.State.Ended():
 		ctx.Send(client, messages.CommandFinished{Job: e.record()})
-	case e.job.Background:
+	case e.job.Background && !e.leftRunning, e.terms.background && e.seq > 0 && e.waits():
 		ctx.Send(client, messages.CommandPromoted{Job: e.record()})
 	case len(e.replyTo) >= messages.MaxWaiting:
 		refuseTo(ctx, client, r, &messages.Error{
@@ -51,11 +76,10 @@ func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand, client 
 		e.replyTo = append(e.replyTo, client)
 		s.cameBack(ctx, e)
 	}
-	return true
 }
 
-// clientReturnTime is how long a foreground job with a key runs in a new node without its
-// client. The client has to notice the loss, to wait for the new daemon and to ask again.
+// clientReturnTime is how long a foreground job runs in a new node without its client. The
+// client has to notice the loss, to wait for the new daemon and to ask again.
 const clientReturnTime = 15 * time.Second
 
 // clientTimeout says that the client of a job has not returned in clientReturnTime.
@@ -64,7 +88,7 @@ type clientTimeout struct {
 	job messages.JobID
 }
 
-// budgetTimeout says that the foreground budget of a job with a returned client is spent.
+// budgetTimeout says that the foreground budget of a returned client is spent.
 type budgetTimeout struct {
 	noDeadLetter
 	job messages.JobID
@@ -79,7 +103,7 @@ func (s *supervisor) awaitClient(ctx actor.Context, e *jobEntry) {
 
 // cameBack continues the job of a returned client. Its budget runs from the submission.
 func (s *supervisor) cameBack(ctx actor.Context, e *jobEntry) {
-	if !e.awaitingClient {
+	if !e.awaitingClient && !e.leftRunning {
 		return
 	}
 	e.awaitingClient = false
@@ -106,9 +130,15 @@ func (s *supervisor) stopUnclaimed(ctx actor.Context, e *jobEntry) {
 	s.stopWithRetry(ctx, messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
 }
 
-// budgetLate promotes a job that is still in the foreground.
+// budgetLate promotes a job that is still in the foreground, and answers the clients of one that
+// the former node has left running.
 func (s *supervisor) budgetLate(ctx actor.Context, id messages.JobID) {
-	if e := s.jobs[id]; e != nil && !e.job.State.Ended() && !e.job.Background && e.job.State != messages.Stopping {
+	e := s.jobs[id]
+	switch {
+	case e == nil || e.job.State.Ended() || e.job.State == messages.Stopping:
+	case e.job.Background:
+		s.queueReplies(e, messages.CommandPromoted{Job: e.record()})
+	default:
 		ctx.Send(ctx.Self(), messages.PromoteCommand{Job: id}) // no client gets the reply
 	}
 }

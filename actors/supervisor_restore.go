@@ -97,6 +97,7 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 		e.archived, e.settled = true, !held
 	case m == nil || job.State.Ended():
 	default:
+		e.leftRunning = m.Owed && !m.Background && job.Background && m.Mode == messages.ModeSync
 		job.Deadline, job.Timeout = m.Deadline, m.Timeout
 		m.keeps(&job)
 		if m.Terminal != (messages.Terminal{}) {
@@ -186,7 +187,7 @@ func (s *supervisor) recoveryMeta(e *jobEntry) *recoveryMeta {
 	if s.deps.Engine == nil || !s.deps.Engine.CanKeep() {
 		return nil
 	}
-	k := &recoveryMeta{noted: e.metaSaved, owed: e.clientWaiting, budget: e.budget, quotas: s.quotas(e.job.Scope)}
+	k := &recoveryMeta{noted: e.metaSaved, owed: e.clientWaiting || e.leftRunning, left: e.leftRunning, budget: e.budget, quotas: s.quotas(e.job.Scope)}
 	if e.asked != nil {
 		k.key, k.digest = e.asked.key, e.asked.digest
 	}
@@ -208,9 +209,9 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 	return all
 }
 
-// restoreJob restores a job that the engine has. A foreground job belonged to a connection and
-// is stopped: at once, or later if its client can join it by an idempotency key. A promoted
-// job stays. So does one with an attached terminal, since its user will attach again.
+// restoreJob restores a job that the engine has. A foreground job belonged to a connection: it is
+// stopped if its client does not join it in time. A promoted job stays. So does one with an
+// attached terminal, since its user will attach again.
 func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, moved bool) {
 	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
 	if ends && !e.job.State.Ended() {
@@ -218,6 +219,9 @@ func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, move
 		e.terms.promoteAfter = 0 // it may be spent, and a job that is stopped in the end must not be promoted
 	}
 	stays := ends && m.Shown && !e.job.State.Ended()
+	if e.leftRunning = e.leftRunning || stays; e.leftRunning {
+		e.budget = cmp.Or(e.budget, e.terms.promoteAfter)
+	}
 	e.edit(func(job *messages.Job) { job.Background = job.Background || stays })
 	s.place(ctx, e)
 	if e.job.State.Ended() || e.endPending { // its end is or will be reported
@@ -230,11 +234,8 @@ func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, move
 	if moved {
 		s.record(ctx, e, messages.CommandChanged{})
 	}
-	switch {
-	case ends && e.asked != nil:
+	if ends {
 		s.awaitClient(ctx, e)
-	case ends:
-		s.stopUnclaimed(ctx, e)
 	}
 }
 

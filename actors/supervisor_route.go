@@ -56,6 +56,10 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	}
 	if p, is := r.(messages.PromoteCommand); is && !e.job.HasFlag(messages.FlagUnsupervised) { // an unsupervised job can only be stopped
 		e.keepRequested = e.keepRequested || p.Keep
+		if e.leftRunning { // its record is that of a background job already
+			e.leftRunning = false
+			s.queueReplies(e, messages.CommandPromoted{Job: e.record()})
+		}
 	}
 	if m, moving := s.handovers[e.job.ID]; moving {
 		m.wait(ctx, e.job.ID, r)

@@ -35,7 +35,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 	}
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
 	r.Background = r.Background || r.Detach // a detached job outlives its clients
-	if r.Key != "" && s.joinByKey(ctx, r, client) {
+	if r.Key != "" && s.joinByKey(ctx, r, client) || s.joinByUID(ctx, r, client) {
 		return
 	}
 	if err := s.isClosing(r.Address()); err != nil {

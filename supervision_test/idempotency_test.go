@@ -263,15 +263,18 @@ func TestIdempotencyIsBounded(t *testing.T) {
 	})
 }
 
-// A ULID names one job: a second one of it is refused.
+// A ULID names one job: the same request with it joins that job, another one is refused.
 func TestIdempotencyOfAULID(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{UID: uid(1), Text: "make"})
-		err := refused(h.run(messages.RunCommand{UID: uid(1), Text: "make"}), messages.Conflict)
+		joins := h.run(messages.RunCommand{UID: uid(1), Text: "make"})
+		err := refused(h.run(messages.RunCommand{UID: uid(1), Text: "other"}), messages.Conflict)
 		want(h, "reason", err.Reason, "uid")
 		p.Exit(0)
 		want(h, "uid", finished(c).UID, uid(1))
-		refused(h.run(messages.RunCommand{UID: uid(1), Text: "make"}), messages.Conflict)
+		want(h, "uid", finished(joins).UID, uid(1))
+		want(h, "uid", finished(h.run(messages.RunCommand{UID: uid(1), Text: "make"})).UID, uid(1))
+		refused(h.run(messages.RunCommand{UID: uid(1), Text: "other"}), messages.Conflict)
 		want(h, "room for starts", len(h.engine.Ever()), 1)
 	})
 }

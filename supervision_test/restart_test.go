@@ -139,6 +139,7 @@ func TestRestartEndsWhatBelongedToAConnection(t *testing.T) {
 		h.die()
 		h.ledger.fail(nil)
 		h.begin()
+		h.after(comeBack)
 		h.wantSignals(owned, "TERM")
 		h.wantSignals(p)
 		h.wantSignals(detached)
@@ -159,7 +160,7 @@ func TestRestartBehindTheBudget(t *testing.T) {
 		h.die()
 		h.after(time.Minute)
 		h.begin()
-		h.after(time.Second)
+		h.after(comeBack)
 		want(h, "timers that have run out", h.stage.seen[point{"command", "lifecycle.Expired"}], 0) // they race with the stop
 		h.wantFacts("j1", "started stopping")
 		p.Exit(0)
@@ -182,6 +183,7 @@ func TestRestartKeepsWhatSomebodySatAt(t *testing.T) {
 			want(h, "promoted", h.job("j1").Background, true)
 		}
 		h.wantFacts("j1", "started promoted")
+		h.after(comeBack)
 		h.wantSignals(q, "TERM")
 		q.Exit(0)
 		p.Exit(4)

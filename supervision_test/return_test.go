@@ -1,10 +1,12 @@
 package supervision_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 
@@ -39,16 +41,14 @@ func TestReturnInTime(t *testing.T) {
 	}, plan{})
 }
 
-// One that does not has died with the node: its job ends as one without a key does at
-// once, and so does that of another principal, or another command of that key.
+// One that does not has died with the node: its job ends, with a key or without, whatever
+// another principal asks for, or another command of that key.
 func TestReturnTooLate(t *testing.T) {
 	journals(t, func(h *house) {
 		_, p := h.start(owned("make"))
 		_, q := h.start(messages.RunCommand{Text: "without"})
 		h.die()
 		h.begin()
-		h.wantSignals(q, "TERM")
-		q.Exit(0)
 		other := owned("make")
 		other.Principal = "uid:2"
 		_, stranger := h.start(other)
@@ -57,11 +57,14 @@ func TestReturnTooLate(t *testing.T) {
 		refused(h.ask(other), messages.Conflict)
 		h.after(comeBack - 1)
 		h.wantSignals(p)
+		h.wantSignals(q)
 		h.after(1)
 		h.wantSignals(p, "TERM")
+		h.wantSignals(q, "TERM")
 		h.wantSignals(stranger)
 		stranger.Exit(0)
 		p.Exit(0)
+		q.Exit(0)
 		h.after(0)
 		for _, id := range []messages.JobID{"j1", "j2"} {
 			want(h, "why", h.job(id).Cause, gone)
@@ -179,5 +182,96 @@ func TestReturnAndOtherEnds(t *testing.T) {
 		want(h, "promoted", reply[messages.CommandPromoted](h.run(owned("promoted"))).Job.ID, "j1")
 		r.Exit(0)
 		p.Exit(0)
+	}, plan{})
+}
+
+// unnamed is a foreground run that its client finds by the ULID it has made.
+func unnamed(n int, text string) messages.RunCommand {
+	return messages.RunCommand{UID: messages.UID(fmt.Sprintf("01ARZ3NDEKTSV4RRFFQ69G5F%02d", n)), Text: text, Principal: "uid:1"}
+}
+
+// A client without a key comes back by the ULID of its job, which is not stopped and has one
+// result. Another request with that ULID is refused, and so is another principal.
+func TestFaultReturnByULID(t *testing.T) {
+	journals(t, func(h *house) {
+		_, p := h.start(unnamed(1, strings.Repeat("long ", 200)))
+		_, q := h.start(unnamed(2, "given up"))
+		_, last := h.start(unnamed(3, "ends"))
+		h.again()
+		last.Exit(6)
+		for range 2 {
+			h.after(comeBack - time.Second)
+			c, d := h.run(unnamed(1, strings.Repeat("long ", 200))), h.run(unnamed(2, "given up"))
+			h.after(time.Hour)
+			h.wantSignals(p)
+			silent(c)
+			silent(d)
+			h.again()
+		}
+		refused(h.run(unnamed(1, "another")), messages.Conflict)
+		stranger := unnamed(1, strings.Repeat("long ", 200))
+		stranger.Principal = "uid:2"
+		refused(h.run(stranger), messages.Conflict)
+		want(h, "ended", finished(h.run(unnamed(3, "ends"))).Shell, 6)
+		c, d := h.run(unnamed(1, strings.Repeat("long ", 200))), h.run(unnamed(2, "given up"))
+		h.system().Root.RequestWithCustomSender(h.top(), messages.AbandonRun{UID: unnamed(2, "").UID}, d.pid)
+		h.after(0)
+		h.wantSignals(q, "TERM")
+		d.unmet.Store(true)
+		q.Exit(0)
+		p.Exit(3)
+		want(h, "status", finished(c).Shell, 3)
+		h.after(0)
+		h.wantFacts("j1", "started finished:exited retired")
+		want(h, "processes", len(h.engine.Ever()), 3)
+	}, plan{})
+}
+
+// An ordered end of the node puts a foreground job into the background; its client comes back
+// all the same and has the true end, its budget, or what a promotion answers. If it gives up
+// then, the job ends with it. A job whose client stays away goes on.
+func TestFaultReturnAfterAnOrderedEnd(t *testing.T) {
+	journals(t, func(h *house) {
+		budget := unnamed(4, "budget")
+		budget.PromoteAfter = 5 * time.Minute
+		all := []messages.RunCommand{unnamed(1, "waits"), owned("keyed"), unnamed(2, "promoted"), unnamed(3, "given up"), budget, unnamed(5, "away")}
+		procs := map[string]*fake.Process{}
+		for _, r := range all {
+			_, procs[r.Text] = h.start(r)
+		}
+		for range 2 { // and a death after it
+			if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
+				t.Error(err)
+			}
+			h.bury()
+			h.begin()
+			reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j1", After: aYear})) // its metadata is written anew
+			h.again()
+		}
+		clients := map[string]*client{}
+		for _, r := range all[:5] {
+			clients[r.Text] = h.run(r)
+			silent(clients[r.Text])
+		}
+		h.after(4 * time.Minute)
+		silent(clients["budget"])
+		reply[messages.CommandPromoted](h.ask(messages.PromoteCommand{Job: "j3"}))
+		reply[messages.CommandPromoted](clients["promoted"])
+		h.system().Root.RequestWithCustomSender(h.top(), messages.AbandonRun{UID: unnamed(3, "").UID}, clients["given up"].pid)
+		clients["given up"].unmet.Store(true)
+		h.after(time.Minute)
+		reply[messages.CommandPromoted](clients["budget"])
+		h.after(time.Hour)
+		for text, p := range procs {
+			if text != "given up" {
+				h.wantSignals(p)
+			}
+			p.Exit(4)
+		}
+		h.after(0)
+		want(h, "waits", finished(clients["waits"]).Shell, 4)
+		want(h, "keyed", finished(clients["keyed"]).Shell, 4)
+		want(h, "given up", h.job("j4").Cause.Reason, "its caller gave up")
+		want(h, "away", h.job("j6").Outcome, messages.Exited)
 	}, plan{})
 }
