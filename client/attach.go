@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -25,10 +27,25 @@ type AttachOptions struct {
 	Terminal bool
 }
 
-// Attachment is a connection to a job's terminal or pipes. One goroutine may call Next; the
-// other methods are safe for concurrent use.
+// Attachment is a connection to a job's terminal or pipes. It comes back to the next daemon, at
+// the same byte: wire.AttachHello begins each connection, and input that no daemon has
+// acknowledged (wire.AttachWritten) may be lost then. One goroutine may call Next; the other
+// methods are safe for concurrent use.
 type Attachment struct {
-	conn *websocket.Conn
+	client *Client
+	job    messages.JobID
+	how    AttachOptions // of the next connection; Offset is the next byte
+	asks   bool          // the client wants the input lease
+	held   bool          // and has it
+	away   Absence
+
+	mu       sync.Mutex
+	conn     *websocket.Conn
+	broken   bool
+	sent     int64         // bytes of input, over all connections
+	before   int64         // and over those before conn
+	replaced chan struct{} // closed when conn is another one
+	ended    chan struct{} // closed when there is no other one
 }
 
 // AttachEvent is bytes of the output, or a message of the daemon (wire.AttachEvent).
@@ -42,6 +59,15 @@ const maxMessage = 64 << 20
 
 // Attach connects to a job. The first event is wire.AttachHello.
 func (c *Client) Attach(ctx context.Context, id messages.JobID, how AttachOptions) (*Attachment, error) {
+	conn, err := c.attach(ctx, id, how)
+	if err != nil {
+		return nil, err
+	}
+	return &Attachment{client: c, job: id, how: how, asks: how.Lease != "", conn: conn, replaced: make(chan struct{}), ended: make(chan struct{})}, nil
+}
+
+// attach opens one connection.
+func (c *Client) attach(ctx context.Context, id messages.JobID, how AttachOptions) (*websocket.Conn, error) {
 	query := url.Values{"stream": {how.Stream.String()}}
 	if how.Offset != 0 {
 		query.Set("offset", strconv.FormatInt(how.Offset, 10))
@@ -69,21 +95,167 @@ func (c *Client) Attach(ctx context.Context, id messages.JobID, how AttachOption
 		return nil, err
 	}
 	conn.SetReadLimit(maxMessage)
-	return &Attachment{conn: conn}, nil
+	return conn, nil
 }
 
 // Next returns the next event. wire.AttachEnded is the last one.
 func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
-	kind, b, err := a.conn.Read(ctx)
-	if err != nil {
-		return AttachEvent{}, err
+	for {
+		conn, _ := a.current()
+		kind, b, err := conn.Read(ctx)
+		if err != nil {
+			if err = a.again(ctx, err); err != nil {
+				return AttachEvent{}, err
+			}
+			continue
+		}
+		if kind == websocket.MessageBinary {
+			a.how.Offset += int64(len(b))
+			return AttachEvent{Data: b}, nil
+		}
+		var said wire.AttachEvent
+		err = json.Unmarshal(b, &said)
+		a.take(said)
+		return AttachEvent{Said: said}, err
 	}
-	if kind == websocket.MessageBinary {
-		return AttachEvent{Data: b}, nil
+}
+
+// take takes from an event what the next connection asks for: the byte after a gap, and the
+// input lease.
+func (a *Attachment) take(said wire.AttachEvent) {
+	switch said.Kind {
+	case wire.AttachGap:
+		a.how.Offset = said.To
+	case wire.AttachLease:
+		a.held = said.Held
 	}
-	var said wire.AttachEvent
-	err = json.Unmarshal(b, &said)
-	return AttachEvent{Said: said}, err
+}
+
+// askLater asks for the input lease when the client that had it has had the time to return.
+func (a *Attachment) askLater() {
+	_, replaced := a.current()
+	go func() {
+		late := time.NewTimer(returnTime)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			_ = a.Say(context.Background(), wire.AttachRequest{Kind: wire.AttachAsk})
+		case <-replaced:
+		case <-a.ended:
+		}
+	}()
+}
+
+// again connects to the next daemon after a broken connection.
+func (a *Attachment) again(ctx context.Context, err error) error {
+	status := websocket.CloseStatus(err)
+	comesBack := !a.client.single && ctx.Err() == nil && (status == -1 || status == websocket.StatusGoingAway)
+	a.breaks()
+	if comesBack {
+		a.away.begin(err)
+		err = a.away.pause(ctx)
+	}
+	if a.how.Lease = ""; a.held {
+		a.how.Lease = wire.AttachTake
+	}
+	for comesBack && err == nil {
+		var conn *websocket.Conn
+		if conn, err = a.client.attach(ctx, a.job, a.how); err == nil {
+			a.away.back = time.Now()
+			a.replace(conn)
+			if a.asks && !a.held {
+				a.askLater()
+			}
+			return nil
+		}
+		err = a.away.Next(ctx, err)
+	}
+	a.end()
+	return err
+}
+
+// Connected reports whether a daemon is connected; else Next looks for the next one, and Write
+// and Say wait for it.
+func (a *Attachment) Connected() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.broken
+}
+
+// breaks says that the connection has broken.
+func (a *Attachment) breaks() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.broken = true
+}
+
+// count counts input that a connection has taken.
+func (a *Attachment) count(conn *websocket.Conn, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sent += int64(n); a.conn != conn {
+		a.before += int64(n)
+	}
+}
+
+// SentBefore returns how many bytes of input were sent over the connections before this one.
+// The job has them if Client.Through has grown by as much.
+func (a *Attachment) SentBefore() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.before
+}
+
+// current returns the connection, and a channel that is closed when another one replaces it.
+func (a *Attachment) current() (*websocket.Conn, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.conn, a.replaced
+}
+
+func (a *Attachment) replace(conn *websocket.Conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_ = a.conn.CloseNow()
+	close(a.replaced)
+	a.conn, a.replaced, a.broken, a.before = conn, make(chan struct{}), false, a.sent
+	select {
+	case <-a.ended: // Close was called
+		_ = conn.CloseNow()
+	default:
+	}
+}
+
+// end says that no other connection follows.
+func (a *Attachment) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.ended:
+	default:
+		close(a.ended)
+	}
+}
+
+// send sends one message. After a broken connection it waits for Next, which replaces it.
+func (a *Attachment) send(ctx context.Context, kind websocket.MessageType, b []byte) error {
+	for {
+		conn, replaced := a.current()
+		err := conn.Write(ctx, kind, b)
+		if err == nil && kind == websocket.MessageBinary {
+			a.count(conn, len(b))
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-replaced:
+		case <-a.ended:
+			return err
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // Write sends input, in messages of at most wire.MaxAttachInput bytes. It does not wait for
@@ -91,7 +263,7 @@ func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 func (a *Attachment) Write(ctx context.Context, p []byte) error {
 	for len(p) > 0 {
 		n := min(len(p), wire.MaxAttachInput)
-		if err := a.conn.Write(ctx, websocket.MessageBinary, p[:n]); err != nil {
+		if err := a.send(ctx, websocket.MessageBinary, p[:n]); err != nil {
 			return err
 		}
 		p = p[n:]
@@ -105,8 +277,12 @@ func (a *Attachment) Say(ctx context.Context, r wire.AttachRequest) error {
 	if err != nil {
 		return err
 	}
-	return a.conn.Write(ctx, websocket.MessageText, b)
+	return a.send(ctx, websocket.MessageText, b)
 }
 
 // Close ends the attachment, and the input lease if it has it.
-func (a *Attachment) Close() error { return a.conn.CloseNow() }
+func (a *Attachment) Close() error {
+	a.end()
+	conn, _ := a.current()
+	return conn.CloseNow()
+}

@@ -26,13 +26,16 @@ import (
 // ErrNoDaemon is the error of Dial if no process listens at the socket.
 var ErrNoDaemon = errors.New("no daemon")
 
-// Client sends requests to one daemon. It is safe for concurrent use.
+// Client sends requests to the daemon at one address, and to the daemon after it: Run, Await,
+// Stop, Job, Text, outputs, attachments and events come back by themselves. It is safe for
+// concurrent use.
 type Client struct {
 	http  transport
 	base  string
 	token string
 
 	daemon string // version of the daemon
+	single bool   // see EndWithDaemon
 }
 
 // Dial connects to the daemon at a socket and asks for its version. A socket that another
@@ -44,6 +47,11 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 	}
 	c := &Client{base: "http://troupe"}
 	c.http.dial = func(ctx context.Context) (net.Conn, error) { return connect(ctx, socket) }
+	return c.greet(ctx)
+}
+
+// greet asks the daemon for its version.
+func (c *Client) greet(ctx context.Context) (*Client, error) {
 	about, err := c.Version(ctx)
 	if err != nil {
 		return nil, err
@@ -59,12 +67,7 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", address)
 	}
-	about, err := c.Version(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.daemon = about.Version
-	return c, nil
+	return c.greet(ctx)
 }
 
 // connect opens a connection to a socket of this user.

@@ -1,6 +1,7 @@
 // Package client is the Go client of the daemon: one method for each route of its HTTP API,
 // with the requests and records of package messages. Errors of the daemon are
-// *messages.Error with its code. Other errors come from the connection or the context.
+// *messages.Error with its code. Other errors come from the connection or the context. Requests
+// that read, wait or can be repeated come back to the next daemon.
 //
 //	c, err := client.Dial(ctx, socket)
 //	result, err := c.Run(ctx, messages.RunCommand{Text: "make test"})
@@ -8,12 +9,15 @@
 //
 // Files:
 //
+//	absence.go          the time between two daemons, in which requests are repeated
 //	attach.go           attachments to a job's terminal or pipes
 //	client.go           Dial, requests, replies and errors
 //	events.go           streams of events that resume after a broken connection
 //	lease.go            scopes that end with their client
-//	output.go           raw output, both streams, text views
+//	output.go           raw output of one stream, text views
+//	output_both.go      raw output of both streams
 //	run.go              runs, finds, lists, stops, removes and controls jobs
 //	sessions_scopes.go  sessions, scopes, health and shutdown
 //	transport.go        kept connections to the daemon
+//	wait.go             waits for jobs
 package client

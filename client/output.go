@@ -2,13 +2,12 @@ package client
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,26 +25,60 @@ type Range struct {
 	Since  time.Time // from the bytes written at that time on, instead of Offset
 }
 
-// Output is the raw bytes of a stream. It ends with io.EOF, or with io.ErrUnexpectedEOF if
-// the connection broke. Close it.
+// Output is the raw bytes of a stream. It comes back to the next daemon, at the same byte. It
+// ends with io.EOF, or with the error of a connection that broke for good. Close it.
 type Output struct {
-	reply *http.Response
-	// Size is the size of the stream when the reply began, in bytes.
+	client *Client
+	ctx    context.Context //nolint:containedctx // a reader's Read takes none
+	job    messages.JobID
+	what   Range // Offset is the next byte
+	end    int64 // offset at which reading ends; negative: the end of the stream
+	reply  *http.Response
+	gaps   []messages.OutputGap
+	broken error // of the reply
+	over   bool
+	away   Absence
+	// Size is the size of the stream when the first reply began, in bytes.
 	Size int64
 }
 
 // Output reads the bytes of one stream of a job. The end of ctx ends it too.
 func (c *Client) Output(ctx context.Context, id messages.JobID, what Range) (*Output, error) {
-	reply, err := c.output(ctx, id, what.Stream.String(), map[string]int64{"offset": what.Offset, "limit": what.Limit}, what.Follow, what.Since)
-	if err != nil {
-		return nil, err
+	return returning(ctx, c, func() (*Output, error) {
+		o := &Output{client: c, ctx: ctx, job: id, what: what, end: -1}
+		if err := o.open(what.Limit); err != nil {
+			return nil, err
+		}
+		var err error
+		if o.Size, err = strconv.ParseInt(o.reply.Header.Get(wire.SizeHeader), 10, 64); err != nil {
+			_ = o.Close()
+			return nil, fmt.Errorf("the daemon's reply has no size of the output: %w", err)
+		}
+		o.bound()
+		return o, nil
+	})
+}
+
+// open requests the bytes from the offset on, at most limit; 0: all.
+func (o *Output) open(limit int64) error {
+	reply, err := o.client.output(o.ctx, o.job, o.what.Stream.String(), map[string]int64{"offset": o.what.Offset, "limit": limit}, o.what.Follow, o.what.Since)
+	if err == nil {
+		o.reply = reply
 	}
-	size, err := strconv.ParseInt(reply.Header.Get(wire.SizeHeader), 10, 64)
-	if err != nil {
-		_ = reply.Body.Close()
-		return nil, fmt.Errorf("the daemon's reply has no size of the output: %w", err)
+	return err
+}
+
+// bound sets where reading begins and ends from the first reply.
+func (o *Output) bound() {
+	if at, err := strconv.ParseInt(o.reply.Header.Get(wire.OffsetHeader), 10, 64); err == nil {
+		o.what.Offset, o.what.Since = at, time.Time{}
 	}
-	return &Output{reply: reply, Size: size}, nil
+	if o.what.Limit > 0 && o.what.Limit < math.MaxInt64-o.what.Offset {
+		o.end = o.what.Offset + o.what.Limit
+	}
+	if !o.what.Follow && (o.end < 0 || o.end > o.Size) {
+		o.end = max(o.Size, o.what.Offset)
+	}
 }
 
 // output requests the bytes of one stream or both; numbers hold the offsets and limits.
@@ -64,31 +97,108 @@ func (c *Client) output(ctx context.Context, id messages.JobID, stream string, n
 	if err != nil {
 		return nil, err
 	}
+	r.Header.Set("Prefer", wire.Resumable) // an older daemon ignores it
 	return c.do(r)
 }
 
 // Read implements io.Reader.
-func (o *Output) Read(p []byte) (int, error) { return o.reply.Body.Read(p) }
+func (o *Output) Read(p []byte) (int, error) {
+	for !o.over {
+		err := o.broken
+		if err == nil {
+			var n int
+			n, err = o.reply.Body.Read(p)
+			o.what.Offset += int64(n)
+			if n > 0 {
+				o.broken = err
+				return n, nil
+			}
+		}
+		o.broken = nil
+		if errors.Is(err, io.EOF) {
+			err = o.replyEnded()
+		}
+		if err != nil {
+			if err = o.again(err); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return 0, io.EOF
+}
+
+// errGap ends a reply before a gap: the next one begins after it.
+var errGap = errors.New("a gap follows")
+
+// replyEnded takes the end of a reply. Only a reply without a gap is the last one.
+func (o *Output) replyEnded() error {
+	next, gaps, err := endOf(o.reply)
+	if err != nil {
+		return err
+	}
+	o.gaps, o.what.Offset = append(o.gaps, gaps...), max(next, o.what.Offset)
+	if len(gaps) > 0 && (o.end < 0 || o.what.Offset < o.end) {
+		return errGap
+	}
+	o.over = true
+	return nil
+}
+
+// again opens the next reply after one that has broken, or has ended before a gap.
+func (o *Output) again(err error) error {
+	_ = o.reply.Body.Close()
+	for {
+		switch {
+		case errors.Is(err, errGap):
+		case o.end >= 0 && o.what.Offset >= o.end: // only the end of the reply is missing
+			o.over = true
+			return nil
+		case o.client.single:
+			return err
+		default:
+			if err = o.away.Next(o.ctx, err); err != nil {
+				return err
+			}
+		}
+		if err = o.open(max(o.end-o.what.Offset, 0)); err == nil {
+			o.away.back = time.Now()
+			return nil
+		}
+	}
+}
 
 // Close implements io.Closer.
 func (o *Output) Close() error { return o.reply.Body.Close() }
 
 // Next returns the byte after the last one. Next and Gaps are valid after io.EOF.
 func (o *Output) Next() (int64, error) {
-	text := o.reply.Trailer.Get(wire.NextTrailer)
-	if text == "" {
+	if !o.over {
 		return 0, io.ErrUnexpectedEOF
 	}
-	return strconv.ParseInt(text, 10, 64)
+	return o.what.Offset, nil
 }
 
 // Gaps returns the ranges that were skipped, because their bytes were not kept.
-func (o *Output) Gaps() ([]messages.OutputGap, error) {
-	text := o.reply.Trailer.Get(wire.GapsTrailer)
+func (o *Output) Gaps() ([]messages.OutputGap, error) { return o.gaps, nil }
+
+// endOf returns the next offset and the gaps from the trailers of a reply.
+func endOf(reply *http.Response) (next int64, gaps []messages.OutputGap, err error) {
+	text := reply.Trailer.Get(wire.NextTrailer)
+	if text == "" {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	if next, err = strconv.ParseInt(text, 10, 64); err == nil {
+		gaps, err = gapsOf(reply)
+	}
+	return next, gaps, err
+}
+
+// gapsOf returns the gaps from the trailer of a reply.
+func gapsOf(reply *http.Response) (gaps []messages.OutputGap, err error) {
+	text := reply.Trailer.Get(wire.GapsTrailer)
 	if text == "" {
 		return nil, nil
 	}
-	var gaps []messages.OutputGap
 	for _, part := range strings.Split(text, ",") {
 		var g messages.OutputGap
 		if _, err := fmt.Sscanf(part, "%d-%d", &g.From, &g.To); err != nil {
@@ -98,49 +208,6 @@ func (o *Output) Gaps() ([]messages.OutputGap, error) {
 	}
 	return gaps, nil
 }
-
-// RangeBoth selects a part of two streams.
-type RangeBoth struct {
-	Stdout, Stderr int64 // the first bytes
-	Since          time.Time
-	Follow         bool
-}
-
-// OutputBoth passes stdout and stderr of a job with separate streams to show, in the order in
-// which they arrived. show must not keep the bytes. OutputBoth returns the skipped ranges,
-// all of one stream before those of the other.
-func (c *Client) OutputBoth(ctx context.Context, id messages.JobID, what RangeBoth, show func(messages.Stream, []byte) error) ([]messages.OutputGap, error) {
-	reply, err := c.output(ctx, id, wire.BothStreams, map[string]int64{"offset_stdout": what.Stdout, "offset_stderr": what.Stderr}, what.Follow, what.Since)
-	if err != nil {
-		return nil, err
-	}
-	defer reply.Body.Close()
-	head := make([]byte, wire.FrameHead)
-	var buf []byte
-	for {
-		_, err := io.ReadFull(reply.Body, head)
-		if errors.Is(err, io.EOF) {
-			return (&Output{reply: reply}).Gaps()
-		}
-		if err != nil {
-			return nil, err
-		}
-		n := int(binary.BigEndian.Uint32(head[4:]))
-		if n > maxFrame {
-			return nil, fmt.Errorf("the daemon sent a frame of %d bytes; at most %d are allowed", n, maxFrame)
-		}
-		buf = slices.Grow(buf[:0], n)[:n]
-		if _, err := io.ReadFull(reply.Body, buf); err != nil {
-			return nil, io.ErrUnexpectedEOF
-		}
-		if err := show(messages.Stream(head[0]), buf); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// maxFrame bounds a frame, in bytes. The daemon sends some tens of kilobytes.
-const maxFrame = 1 << 20
 
 func sinceQuery(query url.Values, since time.Time) {
 	if !since.IsZero() {
@@ -178,7 +245,9 @@ func (c *Client) Text(ctx context.Context, id messages.JobID, what TextView) (wi
 	if what.Raw {
 		query.Set("raw", "true")
 	}
-	return ask[wire.Page](ctx, c, http.MethodGet, of(id, "text"), query, nil)
+	return returning(ctx, c, func() (wire.Page, error) {
+		return ask[wire.Page](ctx, c, http.MethodGet, of(id, "text"), query, nil)
+	})
 }
 
 // Screen reads what the terminal of a job shows. A job without one is refused with the code

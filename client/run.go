@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -34,6 +36,8 @@ func WithID(known func(messages.JobID)) Option { return func(o *options) { o.sta
 
 // Run runs one command and returns its record: finished, or running if it was promoted or is
 // a background job. When ctx ends first the job is stopped, unless it is in the background.
+// If the daemon ends first, Run asks the next one, within 15 s: the job is found by its UID,
+// which Run makes if there is none, or by its Key.
 func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option) (wire.Result, error) {
 	var o options
 	for _, option := range with {
@@ -49,6 +53,9 @@ func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option)
 			},
 		})
 	}
+	if r.UID == "" && r.Key == "" {
+		r.UID = messages.UID(ulid.Make().String())
+	}
 	body := wire.NewRun(r)
 	if err := body.Encodable(); err != nil {
 		return wire.Result{}, err
@@ -57,23 +64,27 @@ func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option)
 	if o.text > 0 {
 		query.Set("text", strconv.Itoa(o.text))
 	}
-	request, err := c.request(ctx, http.MethodPost, "/v1/jobs", query, body)
-	if err != nil {
-		return wire.Result{}, err
-	}
-	if r.Key != "" {
-		request.Header.Set(wire.KeyHeader, r.Key)
-	}
-	if o.started != nil {
-		request.Header.Set("Prefer", wire.Processing)
-	}
-	return answer[wire.Result](c, request)
+	return returning(ctx, c, func() (wire.Result, error) {
+		request, err := c.request(ctx, http.MethodPost, "/v1/jobs", query, body)
+		if err != nil {
+			return wire.Result{}, err
+		}
+		if r.Key != "" {
+			request.Header.Set(wire.KeyHeader, r.Key)
+		}
+		if o.started != nil {
+			request.Header.Set("Prefer", wire.Processing)
+		}
+		return answer[wire.Result](c, request)
+	})
 }
 
 // Job finds a job by its id, its ULID or its name.
 func (c *Client) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	job, err := ask[wire.Job](ctx, c, http.MethodGet, of(id), nil, nil)
-	return job.Job, err
+	return returning(ctx, c, func() (messages.Job, error) {
+		job, err := ask[wire.Job](ctx, c, http.MethodGet, of(id), nil, nil)
+		return job.Job, err
+	})
 }
 
 // Jobs lists the jobs at and below a scope, oldest first, and the tasks that a host has
@@ -149,7 +160,9 @@ func (c *Client) Stop(ctx context.Context, r messages.StopCommand) (messages.Com
 	if r.Job != "" {
 		path, body.Scope, body.Session = of(r.Job, "stop"), "", ""
 	}
-	out, err := ask[wire.Stopped](ctx, c, http.MethodPost, path, nil, body)
+	out, err := returning(ctx, c, func() (wire.Stopped, error) {
+		return ask[wire.Stopped](ctx, c, http.MethodPost, path, nil, body)
+	})
 	return messages.CommandStopped{Jobs: out.Jobs, Survivors: out.Survivors, Already: out.Already}, err
 }
 
@@ -161,8 +174,10 @@ func (c *Client) Signal(ctx context.Context, r messages.SignalCommand) error {
 // Promote moves a foreground job to the background. With r.Keep it stays when the client of
 // its scope leaves.
 func (c *Client) Promote(ctx context.Context, r messages.PromoteCommand) (messages.Job, error) {
-	job, err := ask[wire.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
-	return job.Job, err
+	return returning(ctx, c, func() (messages.Job, error) {
+		job, err := ask[wire.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
+		return job.Job, err
+	})
 }
 
 // Deadline changes a job's deadline.
@@ -175,6 +190,12 @@ func (c *Client) Deadline(ctx context.Context, r messages.ChangeDeadline) error 
 func (c *Client) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
 	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(r.Job, "input"), nil, wire.NewInput(r.Data, r.Raw))
 	return out.Through, err
+}
+
+// Through returns the number of bytes that the kernel has taken since the job's start, after all
+// input before it: a client that lost its daemon during Input goes on there.
+func (c *Client) Through(ctx context.Context, id messages.JobID) (int64, error) {
+	return returning(ctx, c, func() (int64, error) { return c.Input(ctx, messages.WriteInput{Job: id}) })
 }
 
 // Type types keys (docs/commands.md) at a job, in the encoding that its program expects then.
@@ -200,7 +221,8 @@ func (c *Client) encode(ctx context.Context, id messages.JobID, body wire.Input)
 
 // CloseInput ends a job's standard input.
 func (c *Client) CloseInput(ctx context.Context, id messages.JobID) error {
-	return c.done(ctx, of(id, "close-input"), wire.Empty{})
+	_, err := returning(ctx, c, func() (struct{}, error) { return struct{}{}, c.done(ctx, of(id, "close-input"), wire.Empty{}) })
+	return err
 }
 
 // Hold pauses the output of a job, which then blocks on its full pipe, until release is
@@ -233,14 +255,6 @@ func (c *Client) HandOver(ctx context.Context, r messages.HandOver) error {
 func (c *Client) done(ctx context.Context, path string, body any) error {
 	_, err := ask[wire.Acknowledged](ctx, c, http.MethodPost, path, nil, body)
 	return err
-}
-
-// Await waits until any or all of some jobs meet a condition.
-func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	out, err := ask[wire.WaitResult](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
-	return messages.WaitEnded{
-		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: wire.Records(out.Jobs),
-	}, err
 }
 
 // graceQuery adds a grace to a query.

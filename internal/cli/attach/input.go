@@ -21,6 +21,9 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if through, err := s.Through(ctx, job); err == nil {
+			s.base.Store(through)
+		}
 	}
 	keys := terminal.LineEditor{Leave: s.detachKeys, Raw: !s.typed, Echo: func(b string) { _, _ = s.screen.Err.Write([]byte(b)) }}
 	through := terminal.DetachScanner{Keys: s.detachKeys}
@@ -71,6 +74,9 @@ func (s *attachSession) write(ctx context.Context, b []byte) error {
 	for len(b) > 0 {
 		piece := b[:min(len(b), wire.MaxAttachInput)]
 		switch {
+		case s.typed && !s.at.Connected():
+			s.screen.Notef("the daemon has ended; this text was not sent")
+			return nil
 		case s.typed && !s.window.try():
 			s.screen.Notef("the job does not read its input; this text was not sent")
 			return nil

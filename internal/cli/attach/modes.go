@@ -81,7 +81,7 @@ func (s *attachSession) enterModes() {
 // the input lease.
 func (s *attachSession) refused(ctx context.Context) {
 	if s.pty {
-		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRepaint})
+		s.answer(ctx, wire.AttachRepaint)
 	}
 }
 

@@ -50,6 +50,18 @@ func (w *sendWindow) give() {
 	}
 }
 
+// clear frees all slots and returns how many were taken.
+func (w *sendWindow) clear() (taken int) {
+	for {
+		select {
+		case <-w.slots:
+			taken++
+		default:
+			return taken
+		}
+	}
+}
+
 // refuse ends sending after a piece was lost: later input would follow a gap. Only one
 // goroutine may call it.
 func (w *sendWindow) refuse() {

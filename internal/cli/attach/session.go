@@ -62,6 +62,8 @@ type attachSession struct {
 	refusalNoted bool           // a refused key was reported; of the receiving goroutine
 	mayType      atomic.Bool    // we hold the lease
 	granted      chan struct{}  // receives each grant of the lease; capacity 1
+	job          messages.JobID // its ULID
+	base         atomic.Int64   // input of the job before ours, in bytes; -1: unknown
 }
 
 // Attach connects the user's terminal to the job of the arguments, until the job ends or
@@ -100,7 +102,9 @@ func Attach(a *connect.Command, f *Flags) error {
 	if f.Watch {
 		how.Lease = ""
 	}
-	if s.at, err = a.Attach(a.Ctx, connect.UID(job), how); err != nil {
+	s.job = connect.UID(job)
+	s.base.Store(-1)
+	if s.at, err = a.Attach(a.Ctx, s.job, how); err != nil {
 		return err
 	}
 	defer s.at.Close()
@@ -226,13 +230,15 @@ func (s *attachSession) show(b []byte, last bool) error {
 // handleMessage handles a message that is neither output nor its end.
 func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent) {
 	switch said.Kind {
+	case wire.AttachHello:
+		s.connected()
 	case wire.AttachAnswers:
 		s.setAnswering(said)
 	case wire.AttachGap:
 		s.shown = said.To
 		s.screen.Notef("%d bytes of the output were not kept", said.To-said.From)
 	case wire.AttachAsked: // we keep the lease; another client must use --take
-		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
+		s.answer(ctx, wire.AttachRefuse)
 		s.screen.Notef("another client asks for the input lease; you keep it")
 	case wire.AttachWritten:
 		s.window.give()
@@ -255,7 +261,9 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 		case wire.LeaseTaken:
 			s.screen.Notef("another client took the input lease; read-only (take it back: troupe attach --take %s)", s.Args[0])
 		case wire.LeaseRefused:
-			s.screen.Notef("another client has the input lease; read-only (take it: troupe attach --take %s)", s.Args[0])
+			if !s.watches { // else it is refused again by the next daemon
+				s.screen.Notef("another client has the input lease; read-only (take it: troupe attach --take %s)", s.Args[0])
+			}
 			s.refused(ctx)
 		}
 		s.watches, s.refusalNoted = !said.Held, false
@@ -274,6 +282,28 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 			s.screen.Notef("%v", said.Error)
 		}
 	}
+}
+
+// connected takes the begin of a connection. Input that the former daemon has not acknowledged
+// may be lost. What is typed goes on then, other input ends: later input would follow a gap.
+func (s *attachSession) connected() {
+	s.mayType.Store(false) // until the lease is granted
+	if s.window.clear() > 0 && !s.typed && !s.delivered() {
+		s.window.refuse()
+		s.screen.Notef("the daemon ended while input was sent to the job: the rest of it is not sent")
+	}
+}
+
+// delivered reports whether the job has all input that was sent to former daemons.
+func (s *attachSession) delivered() bool {
+	base, sent := s.base.Load(), s.at.SentBefore()
+	through, err := s.Through(s.Ctx, s.job)
+	return base >= 0 && err == nil && through-base >= sent
+}
+
+// answer sends a request from the goroutine that receives, which must not wait for a connection.
+func (s *attachSession) answer(ctx context.Context, kind string) {
+	go func() { _ = s.at.Say(ctx, wire.AttachRequest{Kind: kind}) }()
 }
 
 // ended finishes the output, waits for the job's record and exits with its status. Without a

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"troupe/client"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
@@ -15,6 +16,7 @@ type InputWriter struct {
 	*Command
 	ID      messages.JobID
 	Through int64
+	Known   bool // Through is the job's: the writer goes on there with the next daemon
 }
 
 // Write writes all of b; it returns after the kernel has it.
@@ -22,10 +24,19 @@ func (w *InputWriter) Write(b []byte) error {
 	for len(b) > 0 {
 		piece := b[:min(len(b), messages.MaxInput)]
 		through, err := w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Data: piece})
+		taken := int64(len(piece))
+		if err != nil && w.Known && client.DaemonLeft(err) {
+			lost := err
+			if through, err = w.Client.Through(w.Ctx, w.ID); err == nil {
+				if taken = through - w.Through; taken < 0 || taken > int64(len(piece)) { // another client writes, too
+					err = lost
+				}
+			}
+		}
 		if err != nil {
 			return err
 		}
-		w.Through, b = through, b[len(piece):]
+		w.Through, w.Known, b = through, true, b[taken:]
 	}
 	return nil
 }

@@ -26,8 +26,7 @@ type Host struct {
 	client *client.Client
 }
 
-// maxTries bounds the tries of one request: a daemon that dies at each try may die of the
-// request.
+// maxTries bounds the daemons that may die of one request.
 const maxTries = 5
 
 // dial returns the client of the daemon. With anew it finds the daemon again, after a broken
@@ -42,15 +41,17 @@ func (h *Host) dial(anew bool) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.EndWithDaemon()
 	h.client = c
 	return c, nil
 }
 
 // askDaemon sends a request to the daemon. After an error of the connection, again reports
-// whether the request may be repeated.
+// whether the request may be repeated. A daemon that shuts down does not count as one that died.
 func askDaemon[T any](ctx context.Context, h *Host, again func(error) bool, ask func(*client.Client) (T, error)) (T, error) {
-	for try := 1; ; try++ {
-		c, err := h.dial(try > 1)
+	var away client.Absence
+	for try, anew := 1, false; ; anew = true {
+		c, err := h.dial(anew)
 		var v T
 		if err == nil {
 			v, err = connect.RetryBusy(ctx, connect.WasRejected, func() (T, error) { return ask(c) })
@@ -60,6 +61,11 @@ func askDaemon[T any](ctx context.Context, h *Host, again func(error) bool, ask 
 			return v, err
 		case try == maxTries || !again(err):
 			return v, connect.BrokenOff(err)
+		case !leaves(err):
+			try++
+		}
+		if over := away.Next(ctx, err); over != nil {
+			return v, connect.BrokenOff(over)
 		}
 	}
 }
@@ -70,10 +76,13 @@ func broke(err error) bool {
 	return !errors.As(err, &coded) || coded.Code == messages.ShuttingDown
 }
 
+// leaves reports whether a daemon has refused a request because it shuts down.
+func leaves(err error) bool { return errors.Is(err, &messages.Error{Code: messages.ShuttingDown}) }
+
 // retrySafe allows a repeat of idempotent requests. unsent allows one of other requests only
-// if no daemon has received them.
+// if no daemon has taken them.
 func retrySafe(error) bool  { return true }
-func unsent(err error) bool { return errors.Is(err, client.ErrNoDaemon) }
+func unsent(err error) bool { return errors.Is(err, client.ErrNoDaemon) || leaves(err) }
 
 // noReply is the result of requests without a reply.
 type noReply struct{}

@@ -19,7 +19,7 @@ import (
 )
 
 // daemonHost runs the command in the daemon. The daemon stops a foreground run when our
-// request breaks off.
+// request breaks off. If the daemon ends first, all requests come back to the next one.
 type daemonHost struct {
 	client *client.Client
 	text   bool          // whether the reply includes the end of the output
@@ -130,7 +130,7 @@ func (h *daemonHost) blocked(ctx context.Context, id messages.JobID) bool {
 }
 
 func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
-	page, err := connect.RetryBusy(ctx, connect.WasRejected, func() (wire.Page, error) {
+	page, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Page, error) {
 		return h.client.Text(ctx, h.name(id), client.TextView{Stream: stream, Tail: 1, Bytes: 1})
 	})
 	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
@@ -146,7 +146,7 @@ func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, err
 		}
 		return view.View{Text: h.replyText.Text, Truncated: h.replyText.Truncated}, nil
 	}
-	page, err := connect.RetryBusy(ctx, connect.WasRejected, func() (wire.Page, error) {
+	page, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Page, error) {
 		return h.client.Text(ctx, messages.JobID(job.UID), client.TextView{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
 	})
 	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
@@ -220,14 +220,14 @@ func (s *rangeReader) wait() error {
 		return err
 	}
 	defer out.Close()
-	n, err := io.Copy(io.Discard, out)
-	if err == nil {
-		_, err = out.Next() // the reply is complete
+	next := int64(0)
+	if _, err = io.Copy(io.Discard, out); err == nil {
+		next, err = out.Next() // the reply is complete
 	}
 	if err != nil {
 		return s.broken(err)
 	}
-	s.waits, s.ended = false, n == 0
+	s.waits, s.ended = false, next <= s.offset
 	return nil
 }
 
@@ -262,7 +262,7 @@ func (s *rangeReader) piece(p []byte) (int, error) {
 
 func (s *rangeReader) open(ctx context.Context, what client.Range) (*client.Output, error) {
 	what.Stream = s.stream
-	out, err := connect.RetryBusy(s.ctx, connect.WasRejected, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	out, err := connect.RetryBusy(s.ctx, connect.IsBusy, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
 	var coded *messages.Error
 	if err != nil && s.ctx.Err() == nil && (!errors.As(err, &coded) || coded.Code == messages.ShuttingDown) {
 		err = connect.BrokenOff(err)
@@ -305,8 +305,7 @@ func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader
 	if h.await(ctx) != nil || h.started(ctx, id) != nil {
 		return nil // the job has ended
 	}
-	w := &connect.InputWriter{Command: &connect.Command{Client: h.client, Ctx: ctx}, ID: id}
-	err := w.Copy(from)
+	err := h.writer(ctx, id).Copy(from)
 	if err == nil {
 		err = h.client.CloseInput(ctx, id)
 	}
@@ -318,6 +317,11 @@ func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader
 		return nil // the job reads no more
 	}
 	return fmt.Errorf("cannot forward the input: %w", err)
+}
+
+// writer writes to the input of the job, to which only this client writes.
+func (h *daemonHost) writer(ctx context.Context, id messages.JobID) *connect.InputWriter {
+	return &connect.InputWriter{Command: &connect.Command{Client: h.client, Ctx: ctx}, ID: id, Known: true}
 }
 
 // started waits until the job has started or ended.

@@ -48,7 +48,7 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 	}
 	t, _ := g.host.(inputSender)
 	if h, ok := g.host.(*daemonHost); ok {
-		t = daemonInput{h.client, h}
+		t = &daemonInput{Client: h.client, host: h}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &terminalInput{g, t, ctx}
@@ -161,13 +161,23 @@ func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	}
 }
 
-// daemonInput sends input through the daemon.
+// daemonInput sends input through the daemon, in one goroutine.
 type daemonInput struct {
 	*client.Client
 	host *daemonHost
+	to   *connect.InputWriter
 }
 
-func (r daemonInput) begun(ctx context.Context, id messages.JobID) error {
+// Input implements inputSender.
+func (r *daemonInput) Input(ctx context.Context, w messages.WriteInput) (int64, error) {
+	if r.to == nil {
+		r.to = r.host.writer(ctx, w.Job)
+	}
+	err := r.to.Write(w.Data)
+	return r.to.Through, err
+}
+
+func (r *daemonInput) begun(ctx context.Context, id messages.JobID) error {
 	if err := r.host.await(ctx); err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ func start(t *testing.T, change func(*troupe.Options, *http.Options)) *daemon {
 	t.Cleanup(d.end)
 	d.client, err = client.Dial(t.Context(), d.socket)
 	require.NoError(t, err)
+	d.client.EndWithDaemon()
 	return d
 }
 

@@ -123,11 +123,13 @@ func (c *request) since(job messages.Job, stream messages.Stream, offset int64) 
 }
 
 // copy sends bytes until the end of the reader and flushes each piece. The output must
-// reach least: an earlier end means that it was removed, not that it is empty.
+// reach least: an earlier end means that it was removed, not that it is empty. For a reader
+// that resumes it ends before a gap.
 func (c *request) copy(from Output, least int64) error {
 	rc := http.NewResponseController(c.w)
 	buf := make([]byte, copyBuffer)
 	n, err := 0, error(nil)
+	apart := c.prefers(wire.Resumable)
 	if from.Offset() < least { // the bytes exist: a failed read can still become an error reply
 		n, err = from.Read(buf)
 		if n == 0 && err != nil && (from.Offset() < least || from.Removed()) {
@@ -136,14 +138,17 @@ func (c *request) copy(from Output, least int64) error {
 	}
 	c.w.WriteHeader(http.StatusOK)
 	for {
+		if gaps := from.Gaps(); apart && n > 0 && len(gaps) > 0 { // what was read is after the gap
+			c.trailers(gaps[0].To, gaps)
+			return nil
+		}
 		if n > 0 {
 			if _, werr := c.w.Write(buf[:n]); werr != nil {
 				panic(http.ErrAbortHandler)
 			}
 		}
 		if errors.Is(err, io.EOF) && from.Offset() >= least {
-			c.w.Header().Set(wire.NextTrailer, strconv.FormatInt(from.Offset(), 10))
-			c.w.Header().Set(wire.GapsTrailer, gapsText(from.Gaps()))
+			c.trailers(from.Offset(), from.Gaps())
 			return nil
 		}
 		if err != nil || rc.Flush() != nil { // the first flush sends the header while the job is silent
@@ -151,6 +156,12 @@ func (c *request) copy(from Output, least int64) error {
 		}
 		n, err = from.Read(buf)
 	}
+}
+
+// trailers sets the trailers of an output.
+func (c *request) trailers(next int64, gaps []messages.OutputGap) {
+	c.w.Header().Set(wire.NextTrailer, strconv.FormatInt(next, 10))
+	c.w.Header().Set(wire.GapsTrailer, gapsText(gaps))
 }
 
 // gone returns the error for an output that had bytes and has none now.

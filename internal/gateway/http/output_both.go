@@ -36,6 +36,7 @@ func (c *request) outputBoth(follow bool) error {
 	h := c.w.Header()
 	h.Set("Content-Type", wire.FramesType)
 	h.Set("Trailer", wire.GapsTrailer)
+	h.Set(wire.OffsetHeader, fmt.Sprintf("%d,%d", m.streams[0].at, m.streams[1].at))
 	c.w.WriteHeader(http.StatusOK)
 	m.rc = http.NewResponseController(c.w)
 	err = m.rc.Flush()
@@ -59,6 +60,7 @@ type interleaver struct {
 	streams []*interleavedStream
 	rc      *http.ResponseController
 	news    bool       // output may have arrived since the last ordered part
+	framed  bool       // gaps are sent as frames
 	mu      sync.Mutex // guards writes
 }
 
@@ -68,6 +70,7 @@ type interleavedStream struct {
 	at   int64 // first byte to send
 	end  int64 // end, exclusive
 	from Output
+	told int // gaps sent as frames
 }
 
 // mixed returns the interleaver that the request describes.
@@ -76,7 +79,7 @@ func (c *request) mixed(follow bool) (*interleaver, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &interleaver{request: c, job: job, news: true}
+	m := &interleaver{request: c, job: job, news: true, framed: c.prefers(wire.Resumable)}
 	for _, out := range job.Output {
 		s := &interleavedStream{out: out, end: math.MaxInt64}
 		if s.at, err = c.number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
@@ -167,8 +170,11 @@ func (m *interleaver) copy(s *interleavedStream) error {
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.from.Read(buf[wire.FrameHead:])
+		if gerr := m.gaps(s); gerr != nil {
+			return gerr
+		}
 		if n > 0 {
-			if werr := m.frame(s.out.Stream, buf[:wire.FrameHead+n]); werr != nil {
+			if werr := m.frame(s.out.Stream, 0, buf[:wire.FrameHead+n]); werr != nil {
 				return werr
 			}
 		}
@@ -181,9 +187,22 @@ func (m *interleaver) copy(s *interleavedStream) error {
 	}
 }
 
+// gaps sends the gaps that the reader has found, in the places of their bytes.
+func (m *interleaver) gaps(s *interleavedStream) error {
+	for all := s.from.Gaps(); m.framed && s.told < len(all); s.told++ {
+		b := make([]byte, wire.FrameHead, wire.FrameHead+wire.GapSize)
+		b = binary.BigEndian.AppendUint64(b, uint64(all[s.told].From))
+		b = binary.BigEndian.AppendUint64(b, uint64(all[s.told].To))
+		if err := m.frame(s.out.Stream, wire.GapFrame, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // frame fills in the head of a frame and sends it.
-func (m *interleaver) frame(stream messages.Stream, b []byte) error {
-	copy(b, []byte{byte(stream), 0, 0, 0})
+func (m *interleaver) frame(stream messages.Stream, kind byte, b []byte) error {
+	copy(b, []byte{byte(stream), kind, 0, 0})
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-wire.FrameHead))
 	m.mu.Lock()
 	defer m.mu.Unlock()

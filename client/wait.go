@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// Await waits until any or all of some jobs meet a condition. It comes back to the next daemon
+// with the time that is left, for the jobs that the names meant at first.
+func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	var err error
+	if r.Jobs, err = c.named(ctx, r.Jobs); err != nil {
+		return messages.WaitEnded{}, err
+	}
+	end, first := time.Now().Add(r.Timeout), true
+	out, err := returning(ctx, c, func() (wire.WaitResult, error) {
+		if r.Timeout > 0 && !first {
+			if r.Timeout = time.Until(end).Round(time.Millisecond); r.Timeout <= 0 {
+				return wire.WaitResult{TimedOut: true}, nil
+			}
+		}
+		first = false
+		return ask[wire.WaitResult](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
+	})
+	return messages.WaitEnded{
+		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: wire.Records(out.Jobs),
+	}, err
+}
+
+// named replaces names of jobs by ULIDs: a name can mean another job later. A name that means
+// none is left for the daemon to refuse.
+func (c *Client) named(ctx context.Context, ids []messages.JobID) ([]messages.JobID, error) {
+	ids = slices.Clone(ids)
+	for i, id := range ids {
+		if !messages.UID(id).Made().IsZero() || isShortID(id) {
+			continue
+		}
+		job, err := c.Job(ctx, id)
+		var refused *messages.Error
+		switch {
+		case err == nil:
+			ids[i] = messages.JobID(job.UID)
+		case !errors.As(err, &refused):
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// isShortID reports whether an id is a daemon's short one, such as j7. No job has it as a name.
+func isShortID(id messages.JobID) bool {
+	number, is := strings.CutPrefix(string(id), "j")
+	return is && number != "" && strings.Trim(number, "0123456789") == ""
+}
