@@ -36,6 +36,9 @@ func (l durableJournal) Write(e actors.JournalEntry) error {
 	for _, k := range e.Keys {
 		b.Keys = append(b.Keys, journal.Key(k))
 	}
+	for _, q := range e.Requests {
+		b.Requests = append(b.Requests, journal.Request(q))
+	}
 	for _, o := range e.Outputs {
 		b.Outputs = append(b.Outputs, journal.Output(o))
 	}
@@ -84,7 +87,7 @@ const restorePage = 1000
 func remembered(all []journal.Entry) []actors.RestoredJob {
 	out := make([]actors.RestoredJob, 0, len(all))
 	for _, e := range all {
-		out = append(out, actors.RestoredJob{Job: e.Job, Key: e.Key.Key, Digest: e.Key.Digest})
+		out = append(out, actors.RestoredJob{Job: e.Job, Key: e.Key.Key, Digest: e.Key.Digest, Run: e.Request.Run, Env: e.Request.Env})
 	}
 	return out
 }

@@ -51,6 +51,7 @@
 //	supervisor_retention.go          how many records are kept, what is recorded beside facts
 //	supervisor_restore.go            rebuilding the tree of a former node
 //	supervisor_restore_shells.go     rebuilding sessions of live shells
+//	restore_queued.go                queued jobs in the journal, and their start
 //	supervisor_pending_ends.go       ends that the engine has and the journal has not
 //	supervisor_shutdown.go           the ordered shutdown
 //	job_entry.go                     what the supervisor knows of a job

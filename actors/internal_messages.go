@@ -196,8 +196,9 @@ type (
 	}
 	record struct {
 		noDeadLetter
-		fact messages.FactRecorded
-		key  Key // of its job; zero: none
+		fact    messages.FactRecorded
+		key     Key     // of its job; zero: none
+		request Request // of its job; zero: none
 	}
 	// recordAside gives the recorder what the journal keeps beside the facts. A crash of the
 	// recorder may lose it: then a subscriber receives acknowledged facts again, and a removed

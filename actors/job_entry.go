@@ -14,11 +14,13 @@ type jobEntry struct {
 	// session and queued facts share it.
 	job              *messages.Job
 	seq              messages.Seq         // of the last fact about the job
+	startSeq         messages.Seq         // of the fact that it is about to start, see noteStart; 0: none
 	run              *messages.RunCommand // read-only; nil: started, or not to be started here
 	env              []string
 	terms            *jobOptions   // nil: settled, so never placed again
 	replyTo          []*actor.PID  // clients of the run that wait for their reply
 	asked            *keyedRequest // nil: no idempotency key
+	inQueue          bool          // its session has queued it
 	slotGranted      bool          // it has or had a start slot
 	slotOffered      bool          // the placement carried a start slot
 	archived         bool          // it has no actor: the supervisor answers for it
@@ -34,7 +36,7 @@ type jobEntry struct {
 	// queriesAnswered is lifecycle.Terminal.Answered, or unknownAnswers.
 	queriesAnswered int64
 
-	retired time.Time     // when its last fact came
+	retired int64         // when its last fact came, Unix time in ns
 	budget  time.Duration // its foreground budget, if the supervisor keeps it
 }
 
@@ -42,6 +44,15 @@ type jobEntry struct {
 func (e *jobEntry) record() messages.Job {
 	job := *e.job
 	job.Seq = e.seq
+	return job
+}
+
+// journaled returns the record for the journal: a job that is about to start is not queued there.
+func (e *jobEntry) journaled() messages.Job {
+	job := e.record()
+	if e.startSeq > 0 && job.State == messages.Queued {
+		job.State = messages.Starting
+	}
 	return job
 }
 

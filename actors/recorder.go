@@ -132,6 +132,9 @@ func (r *recorder) commit(ctx actor.Context, msg commit) {
 		if m.key.Key != "" {
 			all.Keys = append(all.Keys, m.key)
 		}
+		if m.request.Run != nil {
+			all.Requests = append(all.Requests, m.request)
+		}
 	}
 	all.Outputs = r.outputs(all.Facts)
 	if err := write(r.deps.Journal, all); err != nil {

@@ -17,10 +17,22 @@ type RestoreState struct {
 	Ends     []messages.SessionEnd // of sessions and their shells, the newest first
 }
 
-// RestoredJob is a job in the journal: the record of its last fact and its idempotency key.
+// RestoredJob is a job in the journal: the record of its last fact, its idempotency key, and its
+// request while it is queued.
 type RestoredJob struct {
 	Job         messages.Job
 	Key, Digest string
+	Run         *messages.RunCommand // nil: not recorded, or not needed any more
+	Env         []string
+}
+
+// Request is the request of a queued job, with its environment. A journal keeps it until a fact
+// reports the job in another state.
+type Request struct {
+	Job messages.JobID
+	UID messages.UID
+	Run *messages.RunCommand
+	Env []string
 }
 
 // Key is the idempotency key of a job. A journal keeps it as long as the record.
@@ -49,6 +61,7 @@ type JournalEntry struct {
 	Removed  []messages.JobID
 	Outputs  []SmallOutput
 	Ends     []messages.SessionEnd // the newest last
+	Requests []Request             // of queued jobs of these facts
 }
 
 // SmallOutput is the whole output of a job on one stream, if it is small. The journal keeps it

@@ -85,7 +85,7 @@ func (s *supervisor) confirmLate(ctx actor.Context) {
 		if e.archived || e.job.State != messages.Retired || s.isClosing(s.jobAddress(e)) == nil {
 			continue
 		}
-		left := recordPatience - clock().Sub(e.retired)
+		left := recordPatience - time.Duration(clock().UnixNano()-e.retired)
 		if left <= 0 {
 			s.confirmUnwritten(ctx, e)
 		} else if next == 0 || left < next {

@@ -64,7 +64,7 @@ func (s *supervisor) join(ctx actor.Context, e *jobEntry, r messages.RunCommand,
 	case client == nil: // no client waits
 	case e.job.State.Ended():
 		ctx.Send(client, messages.CommandFinished{Job: e.record()})
-	case e.job.Background && !e.leftRunning, e.terms.background && e.seq > 0 && e.waits():
+	case e.job.Background && !e.leftRunning, e.terms.background && e.inQueue && e.waits() && e.seq <= s.newest():
 		ctx.Send(client, messages.CommandPromoted{Job: e.record()})
 	case len(e.replyTo) >= messages.MaxWaiting:
 		refuseTo(ctx, client, r, &messages.Error{

@@ -86,6 +86,9 @@ func (s *supervisor) whole() JournalEntry {
 		if key := s.keyOf(r.Fact); key.Key != "" {
 			all.Keys = append(all.Keys, key)
 		}
+		if request := s.requestOf(r.Fact); request.Run != nil {
+			all.Requests = append(all.Requests, request)
+		}
 	}
 	return all
 }

@@ -44,7 +44,7 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	s.seq = max(s.seq, m.last)
 	if s.recorder != nil {
 		for _, fact := range s.unwritten {
-			ctx.Send(s.recorder, record{fact: fact, key: s.keyOf(fact.Fact)})
+			ctx.Send(s.recorder, s.toRecord(fact))
 		}
 	}
 	s.recordFailed(ctx, recordFailed{}) // clears an error of the former recorder
@@ -71,7 +71,7 @@ func (s *supervisor) record(ctx actor.Context, e *jobEntry, fact messages.Comman
 	}
 	s.seq++
 	e.seq = s.seq
-	fact = fact.With(e.record())
+	fact = fact.With(e.journaled())
 	s.write(ctx, fact.(messages.Fact))
 	return fact
 }
@@ -116,7 +116,7 @@ func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
 	r := messages.FactRecorded{Seq: s.seq, Fact: fact}
 	s.unwritten = append(s.unwritten, r)
 	if s.recorder != nil {
-		ctx.Send(s.recorder, record{fact: r, key: s.keyOf(fact)})
+		ctx.Send(s.recorder, s.toRecord(r))
 	}
 }
 
@@ -140,6 +140,7 @@ func (s *supervisor) written(ctx actor.Context, facts []messages.FactRecorded) {
 	for _, m := range facts {
 		if fact, ok := m.Fact.(messages.CommandFact); ok {
 			s.endRecorded(ctx, fact)
+			s.queueRecorded(ctx, fact.Record())
 		}
 	}
 	if s.phase == recordingRest && len(s.unwritten) == 0 {
@@ -213,7 +214,7 @@ func (s *supervisor) nothingRecorded(ctx actor.Context) {
 
 // neverStarts stops a queued job if no slot will ever be granted.
 func (s *supervisor) neverStarts(ctx actor.Context, e *jobEntry) {
-	if s.unwritable() && e.job.State == messages.Queued && !e.slotGranted {
+	if s.unwritable() && e.job.State == messages.Queued && (!e.slotGranted || s.startPending(e)) {
 		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.journalErr.Message})
 	}
 }

@@ -53,11 +53,13 @@ func (s *supervisor) restore(ctx actor.Context) {
 	s.rememberNotices()
 	s.restoreTree(ctx, past.Held, held, recorded, shells)
 	s.rememberUses(shells)
-	for _, e := range s.sorted() {
+	for _, e := range s.inTurn() {
 		m := held[e.job.UID]
 		switch {
 		case e.inherited:
 			s.restoreJob(ctx, e, m, moved[e.job.UID])
+		case e.run != nil:
+			s.restoreQueued(ctx, e)
 		case !e.archived:
 			s.endLostJob(ctx, e)
 		}
@@ -110,11 +112,17 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 	if held && job.State == messages.Queued {
 		job.State = messages.Starting // it had a slot
 	}
+	if !held && job.State == messages.Queued && r.Run != nil {
+		e.run, e.env = r.Run, r.Env
+	}
 	if m == nil {
 		m = &jobMeta{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
 	}
 	e.job, e.seq = &job, job.Seq
-	if !e.settled {
+	switch {
+	case e.run != nil:
+		e.terms = jobOptionsOf(e.run)
+	case !e.settled:
 		e.terms = m.terms(job)
 	}
 	if key := cmp.Or(r.Key, m.Key); key != "" {
@@ -244,6 +252,11 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 	job := *e.job
 	switch {
 	case job.State.Ended(): // only its last fact is missing
+	case job.State == messages.Starting:
+		job.Outcome, job.Shell, job.Err = messages.Lost, lostJob, messages.Error{
+			Code: messages.NotFound, Reason: "engine", Message: "troupe ended while the job was about to start, and no keeper has it; whether it has run is not known, so it is not started again",
+			Hint: "look at what it would have done, and run it again if it has not",
+		}
 	case job.Started.IsZero():
 		job.Outcome, job.Shell, job.Err = messages.FailedToStart, cannotRun, messages.Error{
 			Code: messages.ShuttingDown, Reason: "restart", Message: "troupe ended before the job could start; nothing of it has run", Hint: "run it again",

@@ -260,6 +260,7 @@ func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 		e.edit(func(job *messages.Job) { job.State = messages.Queued }) // it cannot start yet
 		e.slotGranted, e.slotOffered = false, false
 		s.admission.Readmit(id, e.job.Scope)
+		s.queuedAgain(ctx, e)
 		s.neverStarts(ctx, e)
 	}
 	s.grantSlots(ctx, granted)
@@ -277,7 +278,9 @@ func (s *supervisor) grantSlots(ctx actor.Context, granted []messages.JobID) {
 			continue
 		}
 		e.slotGranted = true
-		s.send(ctx, s.jobAddress(e), slotGranted{job: id}, nil)
+		if !s.noteStart(ctx, e) {
+			s.send(ctx, s.jobAddress(e), slotGranted{job: id}, nil)
+		}
 	}
 }
 
@@ -300,9 +303,11 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 	if !ok || e.archived || e.job.State == messages.Retired {
 		return
 	}
-	if _, waits := fact.(messages.CommandQueued); waits && e.seq > 0 { // it is recorded once, however often the job is placed
-		s.replyQueued(e)
-		return
+	if _, waits := fact.(messages.CommandQueued); waits {
+		if e.inQueue = true; e.seq > 0 { // it is recorded once, however often the job is placed
+			s.replyQueued(e)
+			return
+		}
 	}
 	e.merge(job)
 	if _, ends := fact.(messages.CommandFinished); ends && len(e.job.OnFinish) > 0 {
@@ -326,7 +331,7 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 		s.grantSlots(ctx, s.admission.Release(job.ID))
 		s.notify(ctx, e)
 	case messages.CommandRetired:
-		e.retired = clock()
+		e.retired = clock().UnixNano()
 		s.confirmSoon(ctx, recordPatience)
 	}
 	s.updateWaiters(ctx, e)
@@ -344,10 +349,10 @@ func (s *supervisor) queueReplies(e *jobEntry, reply any) {
 	e.replyTo = nil
 }
 
-// replyQueued answers the clients of a background job in the queue of its session: its start
-// can be hours away.
+// replyQueued answers the clients of a background job in the queue of its session, since its
+// start can be hours away. If the job outlives the node, its request is recorded first.
 func (s *supervisor) replyQueued(e *jobEntry) {
-	if e.terms.background {
+	if e.inQueue && e.waits() && e.terms.background && (e.seq <= s.newest() || !s.endsPersist()) {
 		s.queueReplies(e, messages.CommandPromoted{Job: e.record()})
 	}
 }

@@ -293,6 +293,7 @@ func (s *supervisor) closeAgain(ctx actor.Context, lost subtreeLost) {
 // the engine may be starting it, and its process must have an owner.
 func (s *supervisor) replace(ctx actor.Context, e *jobEntry) {
 	switch {
+	case s.startPending(e): // it has its slot when its start is recorded
 	case e.job.State == messages.Queued && e.slotGranted:
 		e.edit(func(job *messages.Job) { job.State = messages.Starting })
 	case e.job.State == messages.Queued:

@@ -128,9 +128,12 @@ func (s *supervisor) releaseAllJobs(ctx actor.Context) {
 
 // recordLeftRunning records a foreground job as promoted, so that the next node does not stop
 // it: an ordered shutdown cancels no job. If its client has not returned yet, the next node
-// waits for it again.
+// waits for it again. A job that was about to start waits in the next node.
 func (s *supervisor) recordLeftRunning(ctx actor.Context, e *jobEntry) {
-	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.clientWaiting && !e.job.State.Ended() && !e.job.Background && !e.awaitingClient && !e.waits() {
+	if s.startPending(e) {
+		s.queuedAgain(ctx, e)
+	}
+	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.clientWaiting && !e.job.State.Ended() && !e.job.Background && !e.awaitingClient && (!e.waits() || s.waitsOn(e)) {
 		e.edit(func(job *messages.Job) { job.Background = true })
 		s.record(ctx, e, messages.CommandPromoted{})
 	}
@@ -139,9 +142,16 @@ func (s *supervisor) recordLeftRunning(ctx actor.Context, e *jobEntry) {
 // waits reports whether a job is queued without a slot.
 func (e *jobEntry) waits() bool { return e.job.State == messages.Queued && !e.slotGranted }
 
+// waitsOn reports whether a queued job waits in the next node, too: the journal has its request,
+// or takes it with the record of its promotion.
+func (s *supervisor) waitsOn(e *jobEntry) bool {
+	return s.endsPersist() && !s.unwritable() && (e.seq > 0 || e.clientWaiting)
+}
+
 // replyLeftRunning returns what the clients of an unfinished job get at the shutdown.
 func (s *supervisor) replyLeftRunning(id messages.JobID) messages.Error {
-	if s.shutdown.ask.KeepJobs && s.jobs[id].waits() {
+	waits := s.jobs[id].waits()
+	if s.shutdown.ask.KeepJobs && waits && !s.waitsOn(s.jobs[id]) {
 		return messages.Error{
 			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(id) + " had not started and will not start", Hint: "ask the next one to run it",
 		}

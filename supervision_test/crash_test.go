@@ -34,7 +34,7 @@ var situations = []situation{
 		p := h.proc(stubborn)
 		p.Begin()
 		p.Exit(3)
-	}, messages.Exited, "queued started finished:exited retired"},
+	}, messages.Exited, "queued changed started finished:exited retired"},
 	{"starting", func(h *house, at messages.RunCommand) *client {
 		return h.run(at)
 	}, func(h *house, p *fake.Process) {

@@ -79,7 +79,7 @@ func TestHandoverOfAQueuedJob(t *testing.T) {
 		r.Begin()
 		r.Exit(0)
 		want(h, "third", finished(third).Outcome, messages.Exited)
-		h.wantFacts("j2", "queued changed started stopping finished:timed_out retired")
+		h.wantFacts("j2", "queued changed changed started stopping finished:timed_out retired")
 	}, plan{fake: serial})
 }
 

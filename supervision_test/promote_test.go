@@ -59,7 +59,7 @@ func TestFaultBackgroundRunIsQueued(t *testing.T) {
 			h.after(0)
 		}
 		want(h, "status", finished(waits).Shell, 4)
-		h.wantFacts("j2", "queued started promoted finished:exited retired")
+		h.wantFacts("j2", "queued changed started promoted finished:exited retired")
 	}, plan{fake: serial})
 }
 
@@ -117,8 +117,8 @@ func TestPromoteWhileQueued(t *testing.T) {
 			p.Exit(0)
 			h.after(0)
 		}
-		h.wantFacts("j2", "queued promoted started finished:exited retired")
-		h.wantFacts("j3", "queued promoted started finished:exited retired")
+		h.wantFacts("j2", "queued promoted changed started finished:exited retired")
+		h.wantFacts("j3", "queued promoted changed started finished:exited retired")
 	}, plan{fake: serial})
 }
 

@@ -57,9 +57,7 @@ func TestRestartInEveryPhase(t *testing.T) {
 			want(h, "leaver", h.job("leaver").State, messages.Finished)
 			want(h, "retired", h.job("retired").State, messages.Retired)
 			want(h, "exits", h.job("exits").Shell, 6)
-			queued := h.job("queued")
-			want(h, "queued", queued.Outcome, messages.FailedToStart)
-			want(h, "why", queued.Err.Reason, "restart")
+			want(h, "queued", h.job("queued").Started.IsZero(), true) // it is next
 			want(h, "unowned", len(h.engine.Unowned()), 0)
 			want(h, "settled", len(h.engine.Unsettled()), 0)
 
@@ -76,7 +74,11 @@ func TestRestartInEveryPhase(t *testing.T) {
 			h.wantFacts(h.job("leaver").ID, "started promoted finished:exited retired")
 			h.wantFacts(h.job("retired").ID, "started promoted finished:exited retired")
 			h.wantFacts(h.job("exits").ID, "started promoted finished:exited retired")
-			h.wantFacts(queued.ID, "queued finished:failed_to_start retired")
+			h.proc("queued").Begin()
+			h.after(0)
+			h.proc("queued").Exit(0)
+			h.after(0)
+			h.wantFacts(h.job("queued").ID, "queued changed started promoted finished:exited retired")
 			c, next := h.start(r("next"))
 			want(h, "the next id", reply[messages.CommandPromoted](c).Job.ID, "j8")
 			next.Exit(0)

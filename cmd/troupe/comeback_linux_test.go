@@ -82,7 +82,11 @@ func TestFaultClientsComeBack(t *testing.T) {
 			run := d.beside("run", "--name", "mine", text).start()
 			object := d.beside("run", "--json", "--name", "other", "echo up; read x < i; exit 7").start()
 			run.err.has(t, "begun")
-			d.beside("wait", "--match", "up", "other").start().ends(0)
+			eventually(t, "the other job", func() bool {
+				p := d.beside("show", "other").start()
+				<-p.ended
+				return p.ProcessState.Success()
+			})
 			both, one := d.beside("logs", "-f", "mine").start(), d.beside("logs", "-f", "--stream", "stdout", "mine").start()
 			shown := map[*process]<-chan string{object: object.read()}
 			for _, p := range []*process{run, both, one} {

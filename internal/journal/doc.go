@@ -15,6 +15,7 @@
 //	memory_jobs.go    jobs and channels of the journal in memory
 //	packed_job.go     compact facts about jobs in memory
 //	record.go         job records and indexes in the file
+//	request.go        requests of queued jobs in the file
 //	session_ends.go   the last ends of sessions
 //	store.go          the interface of a journal and its errors
 //	trim.go           removal by retention

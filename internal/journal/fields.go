@@ -175,6 +175,17 @@ func nested[T any](f *fields, n uint64, p *T, each func(*fields, *T)) {
 	}
 }
 
+// optional reads or writes an embedded record that may be missing. An empty one is written.
+func optional[T any](f *fields, n uint64, p **T, each func(*fields, *T)) {
+	switch {
+	case f.write && *p != nil:
+		put(f, n, *p, each)
+	case !f.write && f.next(n, delimited):
+		*p = new(T)
+		inside(f, *p, each)
+	}
+}
+
 // put writes an embedded record and returns its size.
 func put[T any](f *fields, n uint64, p *T, each func(*fields, *T)) int {
 	f.tag(n, delimited)

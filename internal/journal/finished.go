@@ -93,5 +93,5 @@ func (t *txn) entryOf(bucket string, key, value []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return r.Entry, nil
+	return r.entry(), nil
 }

@@ -27,6 +27,7 @@ type Batch struct {
 	Removed  []messages.JobID       // to be removed early; jobs that are not over stay
 	Outputs  []Output               // of known jobs; others are ignored
 	Ends     []messages.SessionEnd  // the newest last
+	Requests []Request              // of known jobs that are queued; others are ignored
 }
 
 // Output is a small output in the record of its job: the content of one stream, or, as
@@ -57,10 +58,22 @@ type Key struct {
 	Digest    string // of the request: detects another request under the same key
 }
 
+// Request is the whole request of a queued job. It is stored until a fact reports the job in
+// another state.
+type Request struct {
+	Job messages.JobID
+	UID messages.UID
+	Run *messages.RunCommand // never changed
+	Env []string             // the whole environment of the job
+}
+
 // Entry is the stored state of one job.
 type Entry struct {
 	Job messages.Job // from its latest fact, with the number of that fact
 	Key Key          // zero: none
+	// Request is set while the job is queued, if its request was recorded; else its fields are
+	// zero.
+	Request Request
 	// Over is the number of its CommandRetired; 0 before that.
 	Over messages.Seq
 }

@@ -28,6 +28,7 @@ type memoryJob struct {
 	seq         messages.Seq // number of last
 	first, over messages.Seq // numbers of its first fact and its CommandRetired; over is 0 before that
 	key         *Key         // nil: none
+	request     *Request     // nil: it is not queued, or none was recorded
 }
 
 type memoryChannel struct {
@@ -52,6 +53,9 @@ func (j *memoryJob) entry() Entry {
 	e.Job.Seq = j.seq
 	if j.key != nil {
 		e.Key = *j.key
+	}
+	if j.request != nil {
+		e.Request = *j.request
 	}
 	return e
 }
@@ -99,6 +103,9 @@ func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
 		return p
 	}
 	j.last, j.seq = p, f.Seq
+	if p.state != messages.Queued {
+		j.request = nil
+	}
 	if _, retired := fact.(messages.CommandRetired); retired {
 		j.over = f.Seq
 		k.over = append(k.over, j)
@@ -140,6 +147,11 @@ func (k *memoryTable) take(b Batch, last messages.Seq) {
 		}
 		delete(k.byKey, j.keyName())
 		j.key, k.byKey[name] = &key, key.Job
+	}
+	for _, q := range b.Requests {
+		if j := k.jobs[q.Job]; j != nil && j.last.who.uid == q.UID && j.last.state == messages.Queued && q.Run != nil {
+			j.request = &q
+		}
 	}
 	for _, c := range b.Channels {
 		k.channels[c.ID] = &memoryChannel{Channel: c, seen: k.tick()}

@@ -14,8 +14,9 @@ import (
 // record is the stored state of one job.
 type record struct {
 	Entry
-	first messages.Seq  // number of its first fact
-	small []smallOutput // its outputs, if small
+	first   messages.Seq   // number of its first fact
+	small   []smallOutput  // its outputs, if small
+	waiting *storedRequest // nil: it is not queued, or its request was not recorded
 }
 
 // smallOutput is one Output in a record.
@@ -35,6 +36,7 @@ func recordFields(f *fields, r *record) {
 	nested(f, 3, &r.Key, keyFields)
 	nested(f, 4, &r.Job, jobFields)
 	list(f, 5, &r.small, smallFields)
+	optional(f, 6, &r.waiting, requestFields)
 }
 
 func keyFields(f *fields, k *Key) {
@@ -117,6 +119,9 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 	}
 	r.Job = job
 	r.Job.Seq = seq
+	if job.State != messages.Queued {
+		r.waiting = nil
+	}
 	if _, retired := fact.(messages.CommandRetired); retired {
 		r.Over = seq
 		t.totals.over++
@@ -240,6 +245,11 @@ func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 	}
 	for _, o := range b.Outputs {
 		if err := t.output(o); err != nil {
+			return err
+		}
+	}
+	for _, q := range b.Requests {
+		if err := t.request(q); err != nil {
 			return err
 		}
 	}
