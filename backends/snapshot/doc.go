@@ -11,5 +11,6 @@
 //	leftovers.go   jobs and files of a killed maker
 //	maker.go       Maker: runs the user's file and checks the snapshot
 //	run.go         runs one job and reads its output
+//	sources.go     the user's files on which a snapshot depends
 //	write.go       stores a snapshot in a file
 package snapshot

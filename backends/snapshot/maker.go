@@ -51,16 +51,17 @@ type subject struct{ shell, start string }
 
 // result is a snapshot, or why there is none.
 type result struct {
-	done  chan struct{} // closed when the other fields are set
-	file  string
-	why   *messages.Error
-	stamp stamp // of the user's file before it ran
+	done    chan struct{} // closed when file, why and sources are set
+	file    string
+	why     *messages.Error
+	sources []source
+	older   string // previous file, which a shell that starts now may source; "": none
 }
 
-// stamp identifies a version of a file; the zero value is a missing file.
-type stamp struct {
-	size int64
-	at   time.Time
+// source is a file of the user on which a snapshot depends, as it was before it ran.
+type source struct {
+	path string
+	info os.FileInfo // nil: missing
 }
 
 // New returns a Maker that runs its jobs on an engine.
@@ -70,11 +71,11 @@ func New(engine backends.Engine, o Options) *Maker {
 }
 
 // Of returns the file of a snapshot for the shell at path and the user of env. The first call
-// makes it, and any call after it was deleted; concurrent calls wait for the same one. Of
-// blocks for some seconds at most, or until ctx ends.
+// makes it, and any call after it was deleted or the user's files changed; concurrent calls
+// wait for the same one. Of blocks for some seconds at most, or until ctx ends.
 //
 // Without a snapshot the error has the code unsupported and the reason snapshot, and the shell
-// starts without one. The error is kept until the user's file changes.
+// starts without one. The error, too, is kept until the user's files change.
 func (m *Maker) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
 	of := subject{path, shelltext.StartFile(shelltext.Kind(path), env)}
 	switch {
@@ -96,45 +97,65 @@ func (m *Maker) Of(ctx context.Context, path string, env []string) (file string,
 }
 
 // result returns the valid result or the one being made, or starts one; nil: the maker is closed.
+// Files are compared without the lock: their directory may hang.
 func (m *Maker) result(of subject, env []string) *result {
-	now := stampOf(of.start)
+	for {
+		m.mu.Lock()
+		last, closed := m.made[of], m.closed
+		m.mu.Unlock()
+		if closed {
+			return nil
+		}
+		if last != nil && last.holds() {
+			return last
+		}
+		if r := m.replace(of, env, last); r != nil {
+			return r
+		}
+	}
+}
+
+// replace starts to make a snapshot in place of last; nil: another call has replaced it, or the
+// maker is closed. Of the files before it, only that of last stays.
+func (m *Maker) replace(of subject, env []string, last *result) *result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
+	if m.closed || m.made[of] != last {
 		return nil
 	}
-	if r := m.made[of]; r != nil && r.holds(now) {
-		return r
+	r := &result{done: make(chan struct{})}
+	if last != nil {
+		r.older = cmp.Or(last.file, last.older)
+		if last.older != r.older {
+			_ = os.Remove(last.older)
+		}
 	}
-	r := &result{done: make(chan struct{}), stamp: now}
 	m.made[of] = r
 	m.working.Go(func() {
 		defer close(r.done)
+		r.sources = sourcesOf(of.start, env)
 		r.file, r.why = m.build(of, env)
 	})
 	return r
 }
 
-// holds reports whether a result is still valid.
-func (r *result) holds(now stamp) bool {
+// holds reports whether a result is still valid, or not made yet.
+func (r *result) holds() bool {
 	select {
 	case <-r.done:
 	default:
 		return true
 	}
+	for _, s := range r.sources {
+		if !s.unchanged() {
+			return false
+		}
+	}
 	if r.why != nil {
-		return r.stamp == now
+		return true
 	}
 	_, err := os.Lstat(r.file)
 	return err == nil
-}
-
-func stampOf(file string) stamp {
-	info, err := os.Stat(file)
-	if err != nil {
-		return stamp{}
-	}
-	return stamp{info.Size(), info.ModTime()}
 }
 
 // Close waits for snapshots being made and removes the files. No snapshot is made afterwards.
@@ -150,8 +171,10 @@ func (m *Maker) Close() error {
 	m.working.Wait()
 	var errs []error
 	for _, r := range m.made {
-		if r.file != "" {
-			errs = append(errs, remove(r.file))
+		for _, file := range []string{r.file, r.older} {
+			if file != "" {
+				errs = append(errs, remove(file))
+			}
 		}
 	}
 	if m.dir != "" {

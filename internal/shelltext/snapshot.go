@@ -1,6 +1,9 @@
 package shelltext
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // A snapshot is a user's shell setup as a file that a shell sources: functions,
 // options, aliases and PATH (R-059, R-060). It takes three steps. A shell runs the
@@ -24,6 +27,26 @@ func StartFile(kind string, env []string) string {
 	}
 	return home + "/" + startNames[kind]
 }
+
+// SourcedFiles returns the files in the user's home directory that the text of a start
+// file sources by name, at most maxSourced. A snapshot depends on them, too.
+func SourcedFiles(text string, env []string) []string {
+	home := Value(env, "HOME")
+	if home == "" {
+		return nil
+	}
+	var files []string
+	for _, m := range sourcePattern.FindAllStringSubmatch(text, maxSourced) {
+		files = append(files, home+"/"+m[1])
+	}
+	return files
+}
+
+// maxSourced bounds the files to compare before a shell starts.
+const maxSourced = 64
+
+// sourcePattern matches a source command with a path in the home directory.
+var sourcePattern = regexp.MustCompile(`(?m)(?:^|[\s;&|({])(?:\\?\.|source)[ \t]+["']?(?:~|\$HOME|\$\{HOME\})"?/([\w./+@-]+)`)
 
 var startNames = map[string]string{Bash: ".bashrc", Zsh: ".zshrc", Sh: ".profile"}
 
@@ -62,7 +85,8 @@ func SnapshotRuns(path string) [][]string {
 // stdout in fields that end with NUL: kind, name, text. They use builtin to bypass
 // redefinitions. In bash even builtin may be redefined, so the script removes it with
 // unset, which posix mode finds before any function. The function is parsed before the
-// file can define an alias; only the content of $( ) is parsed later.
+// file can define an alias; only the content of $( ) is parsed later. The field builtins
+// has the names of all builtins, also disabled ones, between other words.
 const bashDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	POSIXLY_CORRECT=1
@@ -70,10 +94,10 @@ __troupe_tell() {
 	\unset POSIXLY_CORRECT
 	builtin trap - DEBUG RETURN ERR EXIT
 	builtin unset HISTFILE BASH_XTRACEFD
-	builtin set -- "$(\builtin set +o)" "$(\builtin shopt -p)" "$(\builtin alias -p)" "$(\builtin declare -F)"
+	builtin set -- "$(\builtin set +o)" "$(\builtin shopt -p)" "$(\builtin alias -p)" "$(\builtin declare -F)" "$(\builtin enable -a)"
 	builtin set +euvx -f
 	builtin local IFS=$'\n' name
-	builtin printf '%s\0\0%s\0' set "$1" shopt "$2" aliases "$3" path "${PATH-}"
+	builtin printf '%s\0\0%s\0' set "$1" shopt "$2" aliases "$3" path "${PATH-}" builtins "$5"
 	for name in $4; do
 		name=${name##* }
 		builtin printf 'function\0%s\0' "$name"
@@ -95,10 +119,12 @@ const zshDump = `exec 3>&1 </dev/null >/dev/null 2>&1
 __troupe_tell() {
 	builtin set -- "$(\builtin set +o)" "${PATH-}"
 	builtin emulate -L zsh
+	builtin trap - ZERR DEBUG
+	builtin unfunction -m 'TRAP*' zshexit
 	builtin unset HISTFILE
 	builtin zmodload zsh/parameter
 	local name text
-	builtin print -rN -- set '' "$1" path '' "$2"
+	builtin print -rN -- set '' "$1" path '' "$2" builtins '' "${(kj: :)builtins} ${(kj: :)dis_builtins}"
 	for name text in "${(@kv)aliases}"; do
 		builtin print -rN -- alias "$name" "$text"
 	done
@@ -113,6 +139,7 @@ __troupe_tell() {
 		(( ${+functions[__troupe_try]} )) && builtin print -rN -- function "$name" "$text"
 	done
 	builtin print -rN -- end end ''
+	builtin exec >/dev/null
 	builtin exit 0
 }
 [[ -r ${ZDOTDIR:-$HOME}/.zshrc ]] && . "${ZDOTDIR:-$HOME}/.zshrc" 3>&- || :
@@ -135,10 +162,11 @@ __troupe_tell >&3
 
 // SnapshotChecks returns two commands that check a snapshot in file. read only parses
 // it and must exit with 0. try runs a command under it, must exit with 0 and print word
-// alone. try changes directory, since broken wrappers fail there, and runs a program,
-// since the environment may be too large.
+// alone. try changes directory under set -u, since broken wrappers fail there, and runs
+// a program, since the environment may be too large.
 func SnapshotChecks(path, file, word string) (read, try []string) {
 	const trial = `. "$1"
+set -u
 cd / >/dev/null 2>&1 && /bin/sh -c : && command printf %s "$2"`
 	switch Kind(path) {
 	case Bash:

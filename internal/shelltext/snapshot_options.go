@@ -83,7 +83,7 @@ func (t *shellDump) keptAliases() []string {
 	var kept []string
 	lines := 0
 	for _, name := range slices.Sorted(maps.Keys(t.aliases)) {
-		if !aliasName(name) || commonTool(name) || slices.Contains(reserved, name) || t.kind == Sh && name[0] == '-' {
+		if !aliasName(name) || t.protected(name) || slices.Contains(reserved, name) || t.kind == Sh && name[0] == '-' {
 			continue
 		}
 		if lines += 1 + strings.Count(t.aliases[name], "\n"); lines > MaxAliasLines {

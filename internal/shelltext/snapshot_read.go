@@ -16,6 +16,7 @@ type shellDump struct {
 	set       string // lines "set -o name" and "set +o name"
 	shopt     string // lines "shopt -s name" and "shopt -u name" of bash
 	path      string
+	builtins  map[string]bool // of a shell that lists them
 }
 
 // Snapshot returns the script that sets up what a shell dumped with SnapshotRuns
@@ -23,9 +24,9 @@ type shellDump struct {
 //
 // It includes only options that change how a command is parsed, not whether it runs:
 // another option broke every command (claude-code#47689). It leaves out functions and
-// aliases with names of common tools, and functions that begin with an underscore,
-// unless an included one calls them. Without its helpers a wrapped cd fails
-// (claude-code#81694).
+// aliases with names of builtins and common tools, functions that zsh runs by itself, and
+// functions that begin with an underscore, unless an included one calls them: a function
+// without its helpers fails (claude-code#81694).
 //
 // The error unsupported with the reason snapshot explains why there is none.
 func Snapshot(kind string, dump []byte) (string, *messages.Error) {
@@ -56,7 +57,7 @@ func readDump(kind string, dump []byte) (*shellDump, *messages.Error) {
 	if len(dump) > MaxSnapshot {
 		return nil, NoSnapshot(fmt.Sprintf("it sets up more than %d MiB", MaxSnapshot>>20), "")
 	}
-	t := &shellDump{kind: kind, functions: map[string]string{}, aliases: map[string]string{}}
+	t := &shellDump{kind: kind, functions: map[string]string{}, aliases: map[string]string{}, builtins: map[string]bool{}}
 	rest := string(dump)
 	for {
 		var field [3]string
@@ -74,6 +75,10 @@ func readDump(kind string, dump []byte) (*shellDump, *messages.Error) {
 			t.shopt = text
 		case "path":
 			t.path = text
+		case "builtins":
+			for _, word := range strings.Fields(text) {
+				t.builtins[word] = true
+			}
 		case "aliases":
 			t.readAliases(text)
 		case "alias":
@@ -104,7 +109,7 @@ func (t *shellDump) keptFunctions(aliases []string) []string {
 	var kept, texts []string
 	for name, text := range t.functions {
 		switch {
-		case !functionName(name) || commonTool(name) || strings.HasPrefix(name, "__troupe_") || quotes && strings.Contains(text, "'"):
+		case !functionName(name) || t.protected(name) || t.kind == Zsh && hook(name) || strings.HasPrefix(name, "__troupe_") || quotes && strings.Contains(text, "'"):
 		case strings.HasPrefix(name, "_"):
 			word := name[:wordEnd(name)]
 			helpers[word] = append(helpers[word], name)
@@ -179,20 +184,28 @@ var reserved = []string{
 	"select", "then", "time", "until", "while",
 }
 
-// commonTool reports whether a name belongs to a program or builtin whose usual
-// behaviour commands rely on.
-func commonTool(name string) bool {
-	_, found := slices.BinarySearch(commonTools, name)
-	return found
+// hook reports whether zsh runs a function of this name by itself: when the directory
+// changes, at a signal or at its exit. Such a function would belong to every command.
+func hook(name string) bool {
+	return name == "chpwd" || name == "zshexit" || strings.HasPrefix(name, "TRAP")
 }
 
-// commonTools is sorted.
+// protected reports whether a name belongs to a program or builtin whose usual behaviour
+// commands rely on.
+func (t *shellDump) protected(name string) bool {
+	_, found := slices.BinarySearch(commonTools, name)
+	return found || t.builtins[name]
+}
+
+// commonTools has programs, and the builtins of a plain sh, which cannot list them. It is
+// sorted.
 var commonTools = []string{
-	"alias", "awk", "basename", "builtin", "cat", "chmod", "command", "cp", "curl", "cut", "date", "declare", "diff", "dirname", "echo", "emulate",
-	"env", "eval", "exec", "exit", "export", "fd", "find", "git", "grep", "head", "kill", "less", "ln", "local", "ls", "make", "mkdir", "more", "mv",
-	"node", "npm", "patch", "printf", "ps", "pwd", "python", "python3", "read", "readonly", "return", "rg", "rm", "rmdir", "sed", "set", "setopt", "sh",
-	"shift", "shopt", "sleep", "sort", "source", "stat", "tail", "tar", "tee", "test", "touch", "tr", "trap", "true", "type", "typeset", "unalias",
-	"uniq", "unset", "unsetopt", "wait", "wc", "which", "winpty", "xargs",
+	".", ":", "[", "alias", "awk", "basename", "bg", "break", "builtin", "cat", "cd", "chdir", "chmod", "command", "continue", "cp", "curl", "cut",
+	"date", "declare", "diff", "dirname", "echo", "emulate", "env", "eval", "exec", "exit", "export", "false", "fd", "fg", "find", "getopts", "git",
+	"grep", "hash", "head", "jobs", "kill", "less", "ln", "local", "ls", "make", "mkdir", "more", "mv", "node", "npm", "patch", "printf", "ps", "pwd",
+	"python", "python3", "read", "readonly", "return", "rg", "rm", "rmdir", "sed", "set", "setopt", "sh", "shift", "shopt", "sleep", "sort", "source",
+	"stat", "tail", "tar", "tee", "test", "times", "touch", "tr", "trap", "true", "type", "typeset", "ulimit", "umask", "unalias", "uniq", "unset",
+	"unsetopt", "wait", "wc", "which", "winpty", "xargs",
 }
 
 // function returns the definition of a function.

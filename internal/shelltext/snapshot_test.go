@@ -2,11 +2,15 @@ package shelltext_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"troupe/internal/shelltext"
+	"troupe/internal/test/need"
 	"troupe/messages"
 )
 
@@ -24,7 +28,7 @@ func function(name, body string) []string {
 // but for what is called by one that is there (R-060, claude-code#81694).
 func TestSnapshotFunctions(t *testing.T) {
 	fields := slices.Concat(
-		function("cd", `_helper "$@"`), function("_helper", "__deep; builtin cd"), function("__deep", ":"), function("_unused", "cd"),
+		function("go", `_helper "$@"`), function("_helper", "__deep; builtin cd"), function("__deep", ":"), function("_unused", "cd"),
 		function("git", "_git_only"), function("_git_only", ":"), function("a-b.c", ":"), function("_odd-name", ":"), function("user", "x=$(_odd-name)"),
 		function("while", ":"), function("a b", ":"), function("-x", ":"), function("x=y", ":"), function("__troupe_tell", ":"), function("", ":"),
 		[]string{"alias", "v", "_of_alias x"}, function("_of_alias", ":"), []string{"alias", "ls", "_of_ls"}, function("_of_ls", ":"),
@@ -39,8 +43,109 @@ func TestSnapshotFunctions(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	if want := []string{"__deep", "_helper", "_odd-name", "_of_alias", "a-b.c", "cd", "user"}; !slices.Equal(names, want) {
+	if want := []string{"__deep", "_helper", "_odd-name", "_of_alias", "a-b.c", "go", "user"}; !slices.Equal(names, want) {
 		t.Errorf("got %q, want %q", names, want)
+	}
+}
+
+// No alias and no function takes the place of a builtin, and its helpers are not there either: those
+// that the shell names, and of a sh, which names none, those that each has.
+func TestSnapshotOverBuiltins(t *testing.T) {
+	for kind, fields := range map[string][]string{
+		shelltext.Bash: {"builtins", "", "enable .\nenable cd\nenable -n test\nenable mapfile\nenable enable"},
+		shelltext.Zsh:  {"builtins", "", "cd r whence . mapfile enable", "alias", "-", "cd -"},
+		shelltext.Sh:   nil,
+	} {
+		names := []string{"cd", "test", "export", "read", "command", ".", ":", "getopts", "umask"}
+		if kind != shelltext.Sh {
+			names = append(names, "mapfile", "enable")
+		}
+		if kind == shelltext.Zsh {
+			names = append(names, "r", "whence")
+		}
+		told := slices.Clone(fields)
+		for _, name := range names {
+			told = slices.Concat(told, function(name, "_of_it"), []string{"alias", name, "_of_it"})
+		}
+		told = slices.Concat(told, function("_of_it", ":"), function("mine", ":"), []string{"alias", "also", "mine"})
+		text, err := shelltext.Snapshot(kind, dump(told...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text) {
+			name, _, is := strings.Cut(line, " () ")
+			if def, ok := strings.CutPrefix(line, "alias "); ok {
+				name, _, is = strings.Cut(strings.TrimPrefix(def, "-- "), "=")
+			}
+			if is && (slices.Contains(names, name) || name == "_of_it") {
+				t.Errorf("%s: %q is there", kind, name)
+			}
+		}
+		if !strings.Contains(text, "\nmine () ") || !strings.Contains(text, "also='mine'\n") {
+			t.Errorf("%s: what is the user's is not in\n%s", kind, text)
+		}
+	}
+}
+
+// A function that zsh runs by itself would belong to every command.
+func TestSnapshotHooks(t *testing.T) {
+	fields := slices.Concat(function("chpwd", ":"), function("zshexit", ":"), function("TRAPEXIT", ":"), function("TRAPZERR", ":"))
+	for kind, want := range map[string]bool{shelltext.Zsh: false, shelltext.Bash: true} {
+		text, err := shelltext.Snapshot(kind, dump(fields...))
+		if err != nil || strings.Contains(text, "chpwd") != want || strings.Contains(text, "zshexit") != want || strings.Contains(text, "TRAP") != want {
+			t.Errorf("%s: %v\n%s", kind, err, text)
+		}
+	}
+}
+
+// A snapshot under which cd fails with set -u is not used.
+func TestSnapshotIsTriedUnderNounset(t *testing.T) {
+	for name, texts := range map[string]map[string]bool{
+		"bash": {"": true, "cd() { builtin cd \"$@\" || return; }\n": true, "cd() { [[ $unset ]]; builtin cd \"$@\"; }\n": false, "cd() { echo \"$2\"; }\n": false},
+		"zsh":  {"": true, "chpwd() { : }\n": true, "chpwd() { : $unset }\n": false, "cd() { builtin cd $1$unset }\n": false},
+		"sh":   {"": true, "cd() { : $unset; }\n": false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := name // each machine has bash and sh
+			if name == "zsh" {
+				path = need.Program(t, name)
+			}
+			for text, want := range texts {
+				file := filepath.Join(t.TempDir(), "snapshot")
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				_, try := shelltext.SnapshotChecks(path, file, "word")
+				said, err := exec.CommandContext(t.Context(), try[0], try[1:]...).CombinedOutput()
+				if got := err == nil && string(said) == "word"; got != want {
+					t.Errorf("%q: %q, %v", text, said, err)
+				}
+			}
+		})
+	}
+}
+
+// A snapshot depends on the files of the user that the start file names.
+func TestSourcedFiles(t *testing.T) {
+	text := `# . ~/comment is one, too: it costs one comparison
+if [ -f ~/.bash_aliases ]; then
+	. ~/.bash_aliases
+fi
+[[ -r $HOME/.aliases ]] && source "$HOME/.aliases"
+test -f "${HOME}/.cargo/env" && \. "${HOME}"/.cargo/env; source ~/b+c@d-1.sh
+. /etc/bashrc
+. "$NVM_DIR/nvm.sh"
+resource ~/no; echo x. ~/no
+`
+	want := []string{"/h/comment", "/h/.bash_aliases", "/h/.aliases", "/h/.cargo/env", "/h/b+c@d-1.sh"}
+	if got := shelltext.SourcedFiles(text, []string{"HOME=/h"}); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if got := shelltext.SourcedFiles(text, nil); got != nil {
+		t.Errorf("without a home: %q", got)
+	}
+	if got := shelltext.SourcedFiles(strings.Repeat(". ~/x\n", 1000), []string{"HOME=/h"}); len(got) != 64 {
+		t.Errorf("%d files", len(got))
 	}
 }
 

@@ -9,9 +9,15 @@ func TestCommonToolsAreSorted(t *testing.T) {
 	if !slices.IsSorted(commonTools) || len(slices.Compact(slices.Clone(commonTools))) != len(commonTools) {
 		t.Error("they are found by halves: sort them")
 	}
-	for _, name := range []string{"cd", "ll", "z", "nvm", "mise"} {
-		if commonTool(name) {
+	dump := &shellDump{builtins: map[string]bool{"mapfile": true}}
+	for _, name := range []string{"ll", "z", "nvm", "mise"} {
+		if dump.protected(name) {
 			t.Errorf("%s is the user's", name)
+		}
+	}
+	for _, name := range []string{"cd", ".", ":", "[", "umask", "mapfile"} {
+		if !dump.protected(name) {
+			t.Errorf("%s is the shell's", name)
 		}
 	}
 }
