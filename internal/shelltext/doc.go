@@ -21,6 +21,7 @@
 //	keytable.go            named keys and their bytes
 //	line_limit.go          end of the first lines of an output
 //	noninteractive.go      variables for commands without a person
+//	path.go                PATH of a snapshot after another
 //	parse.go               parsing of bash within bounds
 //	paste.go               bytes of a pasted text
 //	prefix.go              prefix of agents' commands

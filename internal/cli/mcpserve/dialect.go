@@ -59,15 +59,12 @@ func sessionsDir(at *config.Settings) string {
 	return filepath.Join(own, "sessions")
 }
 
-// newDialect checks the settings and returns the dialect of the clients; nil for the core's.
-// It starts no process, so invalid settings are reported first. It also removes files of
-// ended sessions.
-func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
+// checkSettings checks the settings of a dialect. It starts no process, so invalid settings are
+// reported first.
+func checkSettings(m *cli.Main, dialect string, at *config.Settings) error {
 	check := &settingsChecker{file: at.File(), text: at.Text(), env: m.Env}
 	check.mcp(at.MCP)
-	switch f.Dialect {
-	case CoreDialect:
-		return nil, check.err
+	switch dialect {
 	case "omp":
 		check.omp(&at.OMP)
 	case "opencode":
@@ -75,8 +72,14 @@ func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slo
 	case "copilot":
 		check.copilot(&at.Copilot)
 	}
-	if check.err != nil {
-		return nil, check.err
+	return check.err
+}
+
+// newDialect returns the dialect of the clients; nil for the core's. It also removes files of
+// ended sessions.
+func newDialect(m *cli.Main, f *Flags, at *config.Settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
+	if f.Dialect == CoreDialect {
+		return nil, nil
 	}
 	home, _ := m.Getenv("HOME")
 	s := &dialectFactory{

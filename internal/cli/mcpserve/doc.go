@@ -8,4 +8,5 @@
 //	omp.go                the dialect omp
 //	serve.go              the flags of mcp, and serving
 //	settings_checker.go   checks the settings of a dialect
+//	user_path.go          the PATH of the user's shell
 package mcpserve

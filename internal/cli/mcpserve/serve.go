@@ -68,7 +68,12 @@ func Serve(m *cli.Main, f *Flags) error {
 	if err != nil {
 		return &messages.Error{Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "start it in one that exists"}
 	}
-	dialect, err := newDialect(m, f, at, dir, daemon.Slogger(daemon.NewLog(m, at)))
+	if err := checkSettings(m, f.Dialect, at); err != nil {
+		return err
+	}
+	log := daemon.Slogger(daemon.NewLog(m, at))
+	m.Env = withUserPath(ctx, m.Env, at, log)
+	dialect, err := newDialect(m, f, at, dir, log)
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,7 @@ func Serve(m *cli.Main, f *Flags) error {
 	defer done()
 	server := mcp.New(mcp.Options{
 		Dialect: dialect,
-		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: daemon.Slogger(daemon.NewLog(m, at)),
+		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log,
 		Quota:  messages.ScopeQuota{Jobs: int(at.MCP.Jobs), Sessions: int(at.MCP.Sessions)},
 		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.Umask(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
 	})
