@@ -28,22 +28,23 @@ import (
 // Settings holds the settings of the daemon and of its clients. Later sources override
 // earlier ones: defaults, configuration file, environment, flags of a verb.
 type Settings struct {
-	Socket   string              `toml:"socket"`
-	State    string              `toml:"state"`
-	HTTP     string              `toml:"http"`    // loopback address; "": no port
-	Metrics  string              `toml:"metrics"` // likewise
-	Log      logLevel            `toml:"log"`
-	Limits   limitSettings       `toml:"limits"`
-	Storage  StorageSettings     `toml:"storage"`
-	Shells   map[string][]string `toml:"shells"`
-	Prefix   string              `toml:"prefix"`   // begins every command text; "": none
-	Shell    string              `toml:"shell"`    // shell of run -s; "": the user's, or bash
-	Snapshot bool                `toml:"snapshot"` // live shells source a snapshot of the user's setup
-	Notify   notifySettings      `toml:"notify"`
-	MCP      MCPSettings         `toml:"mcp"`
-	OMP      OMPSettings         `toml:"omp"`
-	OpenCode OpenCodeSettings    `toml:"opencode"`
-	Copilot  CopilotSettings     `toml:"copilot"`
+	Socket        string              `toml:"socket"`
+	State         string              `toml:"state"`
+	HTTP          string              `toml:"http"`    // loopback address; "": no port
+	Metrics       string              `toml:"metrics"` // likewise
+	Log           logLevel            `toml:"log"`
+	Limits        limitSettings       `toml:"limits"`
+	Storage       StorageSettings     `toml:"storage"`
+	Shells        map[string][]string `toml:"shells"`
+	Prefix        string              `toml:"prefix"`         // begins every command text; "": none
+	Shell         string              `toml:"shell"`          // shell of run -s; "": the user's, or bash
+	Snapshot      bool                `toml:"snapshot"`       // live shells source a snapshot of the user's setup
+	AllowConfined bool                `toml:"allow_confined"` // clients in a sandbox may use a daemon outside of it
+	Notify        notifySettings      `toml:"notify"`
+	MCP           MCPSettings         `toml:"mcp"`
+	OMP           OMPSettings         `toml:"omp"`
+	OpenCode      OpenCodeSettings    `toml:"opencode"`
+	Copilot       CopilotSettings     `toml:"copilot"`
 
 	file  string // path of the configuration file; "": none
 	text  string // contents of file

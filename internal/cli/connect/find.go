@@ -12,7 +12,8 @@ import (
 )
 
 // FindDaemon connects to the daemon, and starts it if needed is set. Otherwise it
-// returns nil if no daemon runs.
+// returns nil if no daemon runs. It returns nil, with a note, for a process in a sandbox that
+// the daemon is not in: a command would leave the sandbox.
 func FindDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, error) {
 	at, err := config.Read(m)
 	if err != nil {
@@ -22,6 +23,9 @@ func FindDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, 
 	switch {
 	case err == nil:
 		return c, nil
+	case IsConfined(err) && !needed:
+		s.Notef("running in this process, without the daemon: %v", err)
+		return nil, nil
 	case !errors.Is(err, client.ErrNoDaemon) && (needed || at.Named()):
 		return nil, err
 	case !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "socket"}):
@@ -30,4 +34,9 @@ func FindDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, 
 		return nil, nil
 	}
 	return startDaemon(m, at, s)
+}
+
+// IsConfined reports whether a daemon refuses this process, which is in a sandbox.
+func IsConfined(err error) bool {
+	return errors.Is(err, &messages.Error{Code: messages.Refused, Reason: "confined"})
 }

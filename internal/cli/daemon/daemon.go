@@ -188,6 +188,7 @@ func (d *daemon) openNode() error {
 	}
 	d.server = http.New(http.Options{
 		Node: http.AdaptNode(d.node), Version: d.main.Describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: Slogger(d.log),
+		AllowConfined: d.settings.AllowConfined,
 		Limits: http.Limits{
 			Connections: int(d.settings.Limits.Connections), PortConnections: int(d.settings.Limits.HTTPConnections), PortRequests: int(d.settings.Limits.HTTPRequests),
 		},

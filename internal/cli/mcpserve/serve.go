@@ -73,10 +73,6 @@ func Serve(m *cli.Main, f *Flags) error {
 	}
 	log := daemon.Slogger(daemon.NewLog(m, at))
 	m.Env = withUserPath(ctx, m.Env, at, log)
-	dialect, err := newDialect(m, f, at, dir, log)
-	if err != nil {
-		return err
-	}
 	if f.HTTP == "" { // before a node of this process opens: it keeps these values
 		debug.SetGCPercent(mcpGCPercent)
 		debug.SetMemoryLimit(mcpMemoryLimit)
@@ -86,6 +82,10 @@ func Serve(m *cli.Main, f *Flags) error {
 		return err
 	}
 	defer done()
+	dialect, err := newDialect(m, f, at, dir, log)
+	if err != nil {
+		return err
+	}
 	server := mcp.New(mcp.Options{
 		Dialect: dialect,
 		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log,
@@ -127,7 +127,8 @@ func mcpScope(m *cli.Main) messages.ScopePath {
 	return "mcp"
 }
 
-// openHost returns the host of the jobs and a function that ends it.
+// openHost returns the host of the jobs and a function that ends it. In a sandbox that the
+// daemon is not in it sets NoDaemon, unless jobs must be kept.
 func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), error) {
 	if !f.NoDaemon {
 		s := terminal.NewPrinter(m)
@@ -135,10 +136,15 @@ func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), err
 			sight, err := keeper.Inspect(filepath.Join(at.State, config.KeeperName))
 			return err == nil && sight.Live
 		}}
-		if _, err := h.dial(false); err != nil {
+		_, err := h.dial(false)
+		if err == nil {
+			return h, func() {}, nil
+		}
+		if f.Keep || !connect.IsConfined(err) {
 			return nil, nil, err
 		}
-		return h, func() {}, nil
+		s.Notef("running in this process, without the daemon: %v", err)
+		f.NoDaemon = true
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{JobPrefix: "local-", OwnProcess: true})
 	if err != nil {

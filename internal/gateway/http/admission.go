@@ -38,6 +38,7 @@ type clientConn struct {
 	gate          *admission
 	caller        *callerState
 	once          sync.Once
+	confined      string       // how the client is confined and we are not; "": it is not, or may be
 	writeDeadline atomic.Int64 // deadline of writes in Unix nanoseconds; 0: none
 
 	readMu      sync.Mutex
@@ -152,7 +153,27 @@ func (g *admission) enter(c net.Conn, pid int) *clientConn {
 	who := g.caller(pid)
 	who.open++
 	g.server.open.Add(1)
-	return &clientConn{placedConn: place, gate: g, caller: who}
+	return &clientConn{placedConn: place, gate: g, caller: who, confined: g.confinement(pid)}
+}
+
+// confinement returns how a client is confined and this process is not, unless the options
+// allow that. Over TCP the token decides.
+func (g *admission) confinement(pid int) string {
+	if g.token || g.server.options.AllowConfined {
+		return ""
+	}
+	return g.server.rights.Confinement(pid)
+}
+
+// allowed returns why a confined client may not use this server.
+func (d *clientConn) allowed() *messages.Error {
+	if d.confined == "" {
+		return nil
+	}
+	return &messages.Error{
+		Code: messages.Refused, Reason: "confined", Message: "this process is confined and the daemon is not: " + d.confined,
+		Hint: "use troupe run or troupe mcp, which need no daemon, or set allow_confined = true in the daemon's configuration",
+	}
 }
 
 // Close implements net.Listener.

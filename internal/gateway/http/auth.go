@@ -35,7 +35,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case path.Clean(r.URL.Path) != r.URL.Path:
 			err = noRoute()
 		default:
-			err = d.allowRequest()
+			if err = d.allowed(); err == nil {
+				err = d.allowRequest()
+			}
 		}
 		if err != nil {
 			fail(w, err)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"troupe/internal/gateway/http/peer"
 	"troupe/messages"
 )
 
@@ -43,6 +44,9 @@ type Options struct {
 	State string
 	// Token admits clients of TCP listeners; "": none is served. See LoadToken.
 	Token string
+	// AllowConfined admits processes of a sandbox, although their commands leave it in
+	// this process.
+	AllowConfined bool
 	// Limits bound the clients.
 	Limits Limits
 	// Shutdown shuts down the node at a client's request and returns the survivors. The
@@ -70,6 +74,7 @@ type Server struct {
 	port     *http.Server // for TCP
 	began    time.Time
 	open     atomic.Int64  // connections
+	rights   peer.Rights   // of this process
 	large    chan struct{} // one entry for each body above maxBody
 	closing  context.Context
 	close    context.CancelFunc
@@ -91,7 +96,7 @@ func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, options: o, log: o.Log, began: time.Now(),
 		leases: map[messages.UID]*inputLease{}, held: map[messages.UID]*pausedJob{}, large: make(chan struct{}, maxLarge),
-		tenancies: map[messages.ScopePath]*scopeLease{}, tenants: map[string]*leaseHolder{},
+		tenancies: map[messages.ScopePath]*scopeLease{}, tenants: map[string]*leaseHolder{}, rights: peer.OwnRights(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -3,6 +3,7 @@
 // socket of another user. Both trust only directories and files of their user alone.
 //
 //	check.go          the process at the other end of a socket; paths of sockets
+//	confinement.go    whether a process is confined and this one is not
 //	own_directory.go  directories and files of our user alone
 //	owner.go          the system call of each platform
 //	removal.go        waits for the removal of a file
