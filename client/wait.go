@@ -15,11 +15,20 @@ import (
 // Await waits until any or all of some jobs meet a condition. It comes back to the next daemon
 // with the time that is left, for the jobs that the names meant at first.
 func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	end, first := time.Now().Add(r.Timeout), true
+	lookup := ctx
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		lookup, cancel = context.WithDeadline(ctx, end)
+		defer cancel()
+	}
 	var err error
-	if r.Jobs, err = c.named(ctx, r.Jobs); err != nil {
+	switch r.Jobs, err = c.named(lookup, r.Jobs); {
+	case err != nil && lookup.Err() != nil && ctx.Err() == nil:
+		return messages.WaitEnded{TimedOut: true}, nil
+	case err != nil:
 		return messages.WaitEnded{}, err
 	}
-	end, first := time.Now().Add(r.Timeout), true
 	out, err := returning(ctx, c, func() (wire.WaitResult, error) {
 		if r.Timeout > 0 && !first {
 			if r.Timeout = time.Until(end).Round(time.Millisecond); r.Timeout <= 0 {

@@ -54,11 +54,15 @@ func (p *process) read() <-chan string {
 // connected waits until so many clients are connected.
 func (p *process) connected(clients int) {
 	p.t.Helper()
-	eventually(p.t, "all clients", func() bool {
-		var stats wire.Stats
-		require.NoError(p.t, json.Unmarshal([]byte(p.beside("stats", "--json").start().rest()), &stats))
-		return stats.Connections > clients // stats is one, too
-	})
+	eventually(p.t, "all clients", func() bool { return p.connections() >= clients })
+}
+
+// connections counts those of clients.
+func (p *process) connections() int {
+	p.t.Helper()
+	var stats wire.Stats
+	require.NoError(p.t, json.Unmarshal([]byte(p.beside("stats", "--json").start().rest()), &stats))
+	return stats.Connections - 1 // stats is one, too
 }
 
 // After the end of a daemon its clients come back to the next one: each has every byte once, and
@@ -183,8 +187,9 @@ func TestFaultNoDaemonComesBack(t *testing.T) {
 	d := serves(t, nil)
 	p := d.beside("run", "--name", "mine", "echo $$; exec sleep 600").start()
 	pid := p.line()
+	others := d.connections() // of run, which has shown its output
 	w := d.beside("wait", "--timeout", "1s", "mine").start()
-	d.connected(2)
+	d.connected(others + 1)
 	d.send(syscall.SIGKILL)
 	<-d.ended
 	w.ends(124)
