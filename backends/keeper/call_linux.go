@@ -44,9 +44,17 @@ func (c *Client) call(ctx context.Context, m message, take func(message) (bool, 
 	case err := <-k.done:
 		return err
 	default:
-		return errGone
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return errClosed
+	}
+	return errGone
 }
+
+// errClosed is the result of calls that the end of the client cuts off: the keeper lives.
+var errClosed = refused(messages.ShuttingDown, "", "the node is shutting down", "retry when the next one runs")
 
 // errGone is the result of calls to a keeper that has died.
 var errGone = refused(messages.Internal, "keeper", "the keeper has died", "retry: the next keeper has the jobs on record")

@@ -128,6 +128,12 @@ func TestFaultInputComesBack(t *testing.T) {
 			p := d.beside("run", "tee /dev/stderr | sha256sum | cut -c1-64")
 			p.Stdin = r
 			p.start()
+			require.NoError(t, r.Close()) // a run that has ended breaks the pipe
+			defer func() {
+				if said := p.err.String(); t.Failed() {
+					t.Logf("the end of stderr: %q; %s", said[max(0, len(said)-500):], p.beside("ps", "-a").start().rest())
+				}
+			}()
 			sent := make(chan error, 1)
 			go func() {
 				_, err := io.WriteString(w, "begun\n"+numbers(200_000))
