@@ -73,6 +73,13 @@ func Serve(m *cli.Main, f *Flags) error {
 	}
 	log := daemon.Slogger(daemon.NewLog(m, at))
 	m.Env = withUserPath(ctx, m.Env, at, log)
+	if err := f.leaveDaemon(m, at); err != nil {
+		return err
+	}
+	dialect, err := newDialect(m, f, at, dir, log)
+	if err != nil {
+		return err
+	}
 	if f.HTTP == "" { // before a node of this process opens: it keeps these values
 		debug.SetGCPercent(mcpGCPercent)
 		debug.SetMemoryLimit(mcpMemoryLimit)
@@ -82,10 +89,6 @@ func Serve(m *cli.Main, f *Flags) error {
 		return err
 	}
 	defer done()
-	dialect, err := newDialect(m, f, at, dir, log)
-	if err != nil {
-		return err
-	}
 	server := mcp.New(mcp.Options{
 		Dialect: dialect,
 		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log,
@@ -127,8 +130,26 @@ func mcpScope(m *cli.Main) messages.ScopePath {
 	return "mcp"
 }
 
-// openHost returns the host of the jobs and a function that ends it. In a sandbox that the
-// daemon is not in it sets NoDaemon, unless jobs must be kept.
+// leaveDaemon sets NoDaemon in a sandbox that the daemon is not in, unless jobs must be kept.
+// It returns an error for a daemon that does not answer.
+func (f *Flags) leaveDaemon(m *cli.Main, at *config.Settings) error {
+	if f.NoDaemon || f.Keep {
+		return nil
+	}
+	c, err := connect.DialDaemon(context.Background(), at)
+	switch {
+	case err == nil:
+		return c.Close()
+	case connect.IsConfined(err):
+		terminal.NewPrinter(m).Notef("running in this process, without the daemon: %v", err)
+		f.NoDaemon = true
+	case errors.Is(err, &messages.Error{Code: messages.Busy}):
+		return err
+	}
+	return nil
+}
+
+// openHost returns the host of the jobs and a function that ends it.
 func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), error) {
 	if !f.NoDaemon {
 		s := terminal.NewPrinter(m)
@@ -136,15 +157,10 @@ func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), err
 			sight, err := keeper.Inspect(filepath.Join(at.State, config.KeeperName))
 			return err == nil && sight.Live
 		}}
-		_, err := h.dial(false)
-		if err == nil {
-			return h, func() {}, nil
-		}
-		if f.Keep || !connect.IsConfined(err) {
+		if _, err := h.dial(false); err != nil {
 			return nil, nil, err
 		}
-		s.Notef("running in this process, without the daemon: %v", err)
-		f.NoDaemon = true
+		return h, func() {}, nil
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{JobPrefix: "local-", OwnProcess: true})
 	if err != nil {
