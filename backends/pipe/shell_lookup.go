@@ -40,11 +40,15 @@ func before(words []string, text string) []string {
 	if !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") || words[len(words)-1] != textFlag {
 		return words
 	}
-	switch filepath.Base(words[0]) {
-	case "bash", "sh", "dash", "zsh":
+	if isPOSIX(words) {
 		return append(words, "--")
 	}
 	return words
+}
+
+// isPOSIX reports whether these words start a shell of the POSIX family.
+func isPOSIX(words []string) bool {
+	return slices.Contains([]string{"bash", "sh", "dash", "zsh"}, filepath.Base(words[0]))
 }
 
 // usual returns the directories in which a shell is looked for when the job's PATH has none,

@@ -10,13 +10,12 @@ const textVariable = "TROUPE_TEXT"
 // $0, $- and exit statuses stay as they are; bash names eval in a syntax error, other shells
 // in each error (docs/decisions/057).
 func textStub(words []string) string {
-	if words[len(words)-1] != textFlag {
+	switch {
+	case words[len(words)-1] != textFlag:
 		return ""
-	}
-	switch filepath.Base(words[0]) {
-	case "bash", "sh", "dash", "zsh":
+	case isPOSIX(words):
 		return `troupe_text=$` + textVariable + `; unset ` + textVariable + `; eval "$troupe_text"`
-	case "fish":
+	case filepath.Base(words[0]) == "fish":
 		return `set -l troupe_text $` + textVariable + `; set -e ` + textVariable + `; eval $troupe_text`
 	}
 	return ""

@@ -12,6 +12,7 @@ import (
 func TestSecurityMCPInASandbox(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "setpriv")
+	need.Feature(t, need.Free(), "tests that are not confined themselves")
 	d := serves(t, nil)
 	free := d.agent(withSessions, nil)
 	require.Contains(t, free.run(params{"command": "grep NoNewPrivs /proc/self/status"}).Output, "NoNewPrivs:\t0")

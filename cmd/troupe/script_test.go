@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"troupe/internal/cli/connect"
+	"troupe/internal/test/need"
 )
 
 // TestMain makes the test binary stand for the program: scripts and tests start
@@ -60,6 +61,12 @@ func scripts(t *testing.T, which func(name string) bool) {
 		Files:               slices.DeleteFunc(files, func(path string) bool { return !which(filepath.Base(path)) }),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(name string) (bool, error) {
+			if name != "free" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return need.Free(), nil
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("HOME", e.WorkDir)

@@ -53,6 +53,12 @@ func Root(t testing.TB) {
 	Feature(t, os.Geteuid() == 0, "root")
 }
 
+// Free reports whether the tests run without no_new_privs, so that they can give it to others.
+func Free() bool {
+	status, _ := os.ReadFile("/proc/self/status")
+	return !strings.Contains(string(status), "NoNewPrivs:\t1")
+}
+
 // Pidfd skips the test unless the kernel supports process handles.
 func Pidfd(t testing.TB) {
 	t.Helper()

@@ -80,10 +80,11 @@ func (r Rights) lacks(than Rights) string {
 			return fmt.Sprintf("it lacks capabilities of the daemon (%s %x)", name, lacks)
 		}
 	}
-	for name, what := range map[string]string{"NoNewPrivs": "no_new_privs is set for it", "Seccomp_filters": "its system calls are filtered", "Seccomp": "its system calls are filtered"} {
-		if r.numbers[name] > than.numbers[name] {
-			return what
-		}
+	switch more := func(name string) bool { return r.numbers[name] > than.numbers[name] }; {
+	case more("NoNewPrivs"):
+		return "no_new_privs is set for it"
+	case more("Seccomp"), more("Seccomp_filters"):
+		return "its system calls are filtered"
 	}
 	for _, name := range append(namespaces, "root") {
 		at, ours := r.places[name], than.places[name]

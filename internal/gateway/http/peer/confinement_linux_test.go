@@ -52,6 +52,9 @@ func play(role string) {
 
 func TestSecurityConfinementIsSeen(t *testing.T) {
 	need.Root(t)
+	own := OwnRights().numbers
+	const free = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYS_BOOT | 1<<unix.CAP_SYS_CHROOT | 1<<unix.CAP_SETPCAP
+	need.Feature(t, own["CapPrm"]&free == free && own["NoNewPrivs"] == 0, "a root that is not confined itself")
 	for name, c := range map[string]struct {
 		role   string
 		attr   syscall.SysProcAttr
