@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -217,4 +219,41 @@ func TestFaultMCPDaemonAndClientDie(t *testing.T) {
 	m.again()
 	require.Equal(t, "running", m.record(r.JobID)["state"])
 	m.beside("stop", "--grace", "0", r.JobID).start().ends(0)
+}
+
+// A command of a client sees and ends what is in the client's scope, whatever it does with
+// its variables, sessions and parents. It cannot shut the daemon down.
+func TestSecurityTroupeInAJobOfAClient(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a := d.agent(withSessions, nil)
+	d.beside("run", "-b", "--name", "other", "exec sleep 600").start().ends(0)
+	const orphan = `rm -f f; mkfifo f; ( setsid sh -c "exec >f 2>&1; troupe shutdown" & ) ; cat f`
+	for _, where := range []params{{}, {"session": "s"}} {
+		t.Run(fmt.Sprint(where), func(t *testing.T) {
+			for command, want := range map[string]string{
+				"troupe shutdown":                            "may not shut down the daemon",
+				"env -i $VARS troupe shutdown; :":            "may not shut down the daemon",
+				"sh -c 'TROUPE_SCOPE=main troupe shutdown;'": "may not shut down the daemon",
+				orphan:                               "may not shut down the daemon",
+				"TROUPE_TREE=n:x troupe stop other":  "there is no job",
+				"setsid -w troupe stop other":        "there is no job",
+				"troupe kill main/other":             "there is no job",
+				"troupe stop --scope main":           "may not use scope main",
+				"TROUPE_SCOPE=main troupe run true":  "may not use scope main",
+				"troupe ps -a; echo = $?":            "= 0",
+				"troupe run 'echo in $TROUPE_SCOPE'": "in mcp/",
+				"troupe run -b --name mine sleep 600; troupe stop mine && echo ended": "ended",
+			} {
+				args := params{"command": "exec 2>&1; VARS=\"PATH=$PATH HOME=$HOME TROUPE_SOCKET=$TROUPE_SOCKET TROUPE_STATE=$TROUPE_STATE\"; " + command}
+				maps.Copy(args, where)
+				text := a.run(args).Output
+				require.Contains(t, text, want, command)
+				require.NotContains(t, text, "exec sleep 600", "the job of another scope")
+			}
+		})
+	}
+	wiped := a.run(params{"command": "exec 2>&1 env -i PATH=$PATH HOME=$HOME TROUPE_SOCKET=$TROUPE_SOCKET TROUPE_STATE=$TROUPE_STATE troupe shutdown"}).Output
+	require.Contains(t, wiped, "its job is not known")
+	require.Equal(t, "running", d.record("other")["state"])
 }

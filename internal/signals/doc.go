@@ -8,9 +8,12 @@
 // rings: it passes a signal that has no other use. Guard.Run then looks for the sender in
 // /proc. It sends an obeyed signal to this process again, and reports a refused one.
 //
+// Origin finds the job of any process, for requests that come over a socket.
+//
 // Files:
 //
 //	guard.go    Guard: installs the entry and runs the checks; elsewhere nothing is guarded
+//	origin.go   Origin: the job whose tree a process belongs to
 //	sender.go   Sender: what is known of the sender of a signal
 //	trace.go    traces a sender to its job in /proc
 package signals

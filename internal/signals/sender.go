@@ -46,3 +46,10 @@ func (s Sender) process() string {
 	}
 	return text
 }
+
+// JobEnv is the job that the environment of a process names, "" where it names none.
+type JobEnv struct {
+	UID   string // from TROUPE_TREE; that of a live shell in place of its commands
+	Scope string // from TROUPE_SCOPE
+	id    string // from TROUPE_JOB_ID
+}

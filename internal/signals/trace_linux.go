@@ -60,7 +60,8 @@ func (g *Guard) trace(sig syscall.Signal, code int32, pid int) Sender {
 func (g *Guard) follow(s *Sender, p process) (done bool) {
 	for range maxDepth {
 		if s.UID == "" {
-			s.Job, s.UID = jobOf(p.pid)
+			in := jobOf(p.pid)
+			s.Job, s.UID = in.id, in.UID
 		}
 		if p.pid == g.self {
 			s.Refused = "the sender belongs to a job of this process"
@@ -164,16 +165,18 @@ func commandLine(pid int) string {
 }
 
 // jobOf returns the job that the environment of a process names.
-func jobOf(pid int) (job, uid string) {
+func jobOf(pid int) (in JobEnv) {
 	for _, kv := range list(pid, "environ") {
 		switch name, value, _ := strings.Cut(kv, "="); name {
 		case "TROUPE_JOB_ID":
-			job = value
+			in.id = value
+		case "TROUPE_SCOPE":
+			in.Scope = value
 		case "TROUPE_TREE": // node:job:job…
-			uid = value[strings.LastIndexByte(value, ':')+1:]
+			in.UID = value[strings.LastIndexByte(value, ':')+1:]
 		}
 	}
-	return job, uid
+	return in
 }
 
 // keeperDir returns the directory of a process that runs as a keeper; "": another

@@ -23,6 +23,7 @@ import (
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
 	"troupe/internal/limits"
+	"troupe/internal/signals"
 	"troupe/messages"
 )
 
@@ -188,7 +189,7 @@ func (d *daemon) openNode() error {
 	}
 	d.server = http.New(http.Options{
 		Node: http.AdaptNode(d.node), Version: d.main.Describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: Slogger(d.log),
-		AllowConfined: d.settings.AllowConfined,
+		AllowConfined: d.settings.AllowConfined, JobOf: d.jobOf,
 		Limits: http.Limits{
 			Connections: int(d.settings.Limits.Connections), PortConnections: int(d.settings.Limits.HTTPConnections), PortRequests: int(d.settings.Limits.HTTPRequests),
 		},
@@ -203,6 +204,12 @@ func (d *daemon) openNode() error {
 		}()
 	}
 	return nil
+}
+
+// jobOf returns the job of this daemon or of its keepers whose tree a process belongs to.
+func (d *daemon) jobOf(pid int) (messages.UID, messages.ScopePath, bool) {
+	in, is := signals.Origin(d.settings.State, pid)
+	return messages.UID(in.UID), messages.ScopePath(in.Scope), is
 }
 
 // admit opens the address of the metrics, and loads the token that TCP clients need.

@@ -38,7 +38,8 @@ type clientConn struct {
 	gate          *admission
 	caller        *callerState
 	once          sync.Once
-	confined      string       // how the client is confined and we are not; "": it is not, or may be
+	confined      string // how the client is confined and we are not; "": it is not, or may be
+	origin        func() jobOrigin
 	writeDeadline atomic.Int64 // deadline of writes in Unix nanoseconds; 0: none
 
 	readMu      sync.Mutex
@@ -153,7 +154,7 @@ func (g *admission) enter(c net.Conn, pid int) *clientConn {
 	who := g.caller(pid)
 	who.open++
 	g.server.open.Add(1)
-	return &clientConn{placedConn: place, gate: g, caller: who, confined: g.confinement(pid)}
+	return &clientConn{placedConn: place, gate: g, caller: who, confined: g.confinement(pid), origin: sync.OnceValue(func() jobOrigin { return g.origin(pid) })}
 }
 
 // confinement returns how a client is confined and this process is not, unless the options

@@ -30,7 +30,11 @@ func (c *request) stopScope() error {
 	if body.Scope == "" {
 		return messages.Invalid("scope", "name the scope whose jobs are to be stopped")
 	}
-	return c.end(body, messages.StopCommand{Scope: messages.ScopePath(body.Scope), Session: messages.SessionID(body.Session)})
+	scope, refusal := c.inScope(messages.ScopePath(body.Scope))
+	if refusal != nil {
+		return refusal
+	}
+	return c.end(body, messages.StopCommand{Scope: scope, Session: messages.SessionID(body.Session)})
 }
 
 func (c *request) stopBody() (wire.Stop, error) {
@@ -173,6 +177,9 @@ func (c *request) handOver() error {
 	}
 	to := messages.ScopePath(body.To)
 	if err := to.Check(); err != nil {
+		return err
+	}
+	if _, err := c.inScope(to); err != nil {
 		return err
 	}
 	return c.done(messages.HandOver{Job: c.id(), To: to})

@@ -39,15 +39,15 @@ func (c *request) version() error {
 
 // stats counts jobs, scopes, sessions and connections.
 func (c *request) stats() error {
-	jobs, err := ask[messages.JobList](c, messages.ListJobs{Finished: true})
+	jobs, err := ask[messages.JobList](c, messages.ListJobs{Scope: c.root, Finished: true})
 	if err != nil {
 		return err
 	}
-	scopes, err := ask[messages.ScopeList](c, messages.ListScopes{})
+	scopes, err := ask[messages.ScopeList](c, messages.ListScopes{Path: c.root})
 	if err != nil {
 		return err
 	}
-	sessions, err := ask[messages.SessionList](c, messages.ListSessions{})
+	sessions, err := ask[messages.SessionList](c, messages.ListSessions{Scope: c.root})
 	if err != nil {
 		return err
 	}
@@ -71,6 +71,9 @@ func (c *request) shutdown() error {
 	var body wire.ShutDown
 	if err := c.body(&body, maxBody); err != nil {
 		return err
+	}
+	if c.root != "" {
+		return c.outside("shut down the daemon")
 	}
 	if c.options.Shutdown == nil {
 		return &messages.Error{

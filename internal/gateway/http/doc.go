@@ -24,6 +24,7 @@
 //	events.go           facts as server-sent events
 //	hang_up.go          waits for the end of a connection
 //	input_lease.go      which attachment may write to a job
+//	job_scope.go        limits the processes of a job to the leased scope that it is in
 //	jobs.go             list, show, remove
 //	keep_socket.go      makes a removed socket anew
 //	left_scope.go       refuses late requests of a client whose lease has ended

@@ -103,7 +103,7 @@ func (c *request) resolveFilter(job messages.JobID) (messages.JobID, error) {
 	if job == "" {
 		return "", nil
 	}
-	found, err := c.node.Job(c.ctx, job)
+	found, err := c.node.Job(c.ctx, c.job(job))
 	switch {
 	case err == nil:
 		return messages.JobID(found.UID), nil

@@ -131,13 +131,18 @@ func inTime(event <-chan struct{}, patience time.Duration) bool {
 	}
 }
 
-// scope returns a parameter that is a scope's path, or "" without it.
+// scope returns a parameter that is a scope's path. Without it the result is the only scope
+// that the client may use, or "".
 func (c *request) scope(name string) (messages.ScopePath, error) {
 	path := messages.ScopePath(c.text(name))
 	if path != "" {
 		if err := path.Check(); err != nil {
 			return "", err
 		}
+	}
+	path, err := c.inScope(path)
+	if err != nil {
+		return "", err
 	}
 	return path, nil
 }
@@ -170,7 +175,7 @@ func (c *request) removeAll() error {
 	}
 	out := wire.Removed{V: wire.Version, Jobs: []wire.Job{}, Refused: []wire.Refused{}}
 	for _, id := range body.Jobs {
-		gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: messages.JobID(id)})
+		gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.job(messages.JobID(id))})
 		var refused *messages.Error
 		switch {
 		case err == nil:

@@ -37,10 +37,12 @@ type request struct {
 	w   http.ResponseWriter
 	r   *http.Request
 	ctx context.Context //nolint:containedctx // r's context, or one that ends with the client
+
+	root messages.ScopePath // the client may use this scope alone; "": all of them
 }
 
 // id returns the job that the path names.
-func (c *request) id() messages.JobID { return messages.JobID(c.r.PathValue("id")) }
+func (c *request) id() messages.JobID { return c.job(messages.JobID(c.r.PathValue("id"))) }
 
 // door returns the connection of the request.
 func (c *request) door() *clientConn { return c.ctx.Value(connKey{}).(*clientConn) }

@@ -130,6 +130,9 @@ func (s *Server) serve(route route, allowed []string) http.Handler {
 		if err == nil && route.body != nil {
 			err = c.checkType()
 		}
+		if err == nil {
+			err = c.confine()
+		}
 		if err != nil {
 			fail(w, err)
 			return

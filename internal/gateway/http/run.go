@@ -30,6 +30,9 @@ func (c *request) run() error {
 	if r.Key, err = c.key(); err != nil {
 		return err
 	}
+	if r.Scope, refusal = c.inScope(r.Scope); refusal != nil {
+		return refusal
+	}
 	r.Principal = c.principal()
 	if r.UID == "" {
 		r.UID = messages.UID(ulid.Make().String())

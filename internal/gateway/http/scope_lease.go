@@ -190,6 +190,9 @@ func (c *request) releaseScope() error {
 	if err := path.Check(); err != nil {
 		return err
 	}
+	if _, err := c.inScope(path); err != nil {
+		return err
+	}
 	if path == messages.MainScope {
 		return messages.Invalid("path", "cannot leave the scope main, which all clients share")
 	}
@@ -223,7 +226,7 @@ func (c *request) endLease() error {
 	c.mu.Lock()
 	t := c.tenants[c.r.PathValue("id")]
 	c.mu.Unlock()
-	if t == nil {
+	if t == nil || c.root != "" && !c.root.Contains(t.path) {
 		return &messages.Error{Code: messages.NotFound, Reason: "lease", Message: "unknown lease; it may have ended with its request"}
 	}
 	reason := c.text("reason")

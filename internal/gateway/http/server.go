@@ -47,6 +47,10 @@ type Options struct {
 	// AllowConfined admits processes of a sandbox, although their commands leave it in
 	// this process.
 	AllowConfined bool
+	// JobOf returns the job whose tree a process belongs to, and the scope in which that
+	// was started; false if it belongs to none. A process of a job in a leased scope may use
+	// that scope alone. nil: every process may use all scopes.
+	JobOf func(pid int) (messages.UID, messages.ScopePath, bool)
 	// Limits bound the clients.
 	Limits Limits
 	// Shutdown shuts down the node at a client's request and returns the survivors. The

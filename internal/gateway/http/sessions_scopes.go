@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"net/http"
 
 	"troupe/internal/gateway/http/wire"
@@ -38,9 +39,10 @@ func (c *request) openSession() error {
 	if err := r.Session.Check(); err != nil { // the request must name it
 		return err
 	}
-	if r.Scope == "" {
-		r.Scope = messages.MainScope
+	if r.Scope, refusal = c.inScope(r.Scope); refusal != nil {
+		return refusal
 	}
+	r.Scope = cmp.Or(r.Scope, messages.MainScope)
 	if err := r.Scope.Check(); err != nil {
 		return err
 	}
@@ -58,9 +60,7 @@ func (c *request) closeSession() error {
 	if err != nil {
 		return err
 	}
-	if scope == "" {
-		scope = messages.MainScope
-	}
+	scope = cmp.Or(scope, messages.MainScope)
 	grace, err := c.grace()
 	if err != nil {
 		return err
@@ -114,6 +114,9 @@ func (c *request) scopeOf(body wire.OpenScope) (messages.OpenScope, *messages.Er
 	if err := r.Path.Check(); err != nil {
 		return r, err
 	}
+	if _, err := c.inScope(r.Path); err != nil {
+		return r, err
+	}
 	if r.Quota.Jobs < 0 || r.Quota.Sessions < 0 {
 		return r, messages.Invalid("quota", "a quota must be positive, or 0 for no limit")
 	}
@@ -124,6 +127,9 @@ func (c *request) scopeOf(body wire.OpenScope) (messages.OpenScope, *messages.Er
 func (c *request) closeScope() error {
 	path := messages.ScopePath(c.r.PathValue("path"))
 	if err := path.Check(); err != nil {
+		return err
+	}
+	if _, err := c.inScope(path); err != nil {
 		return err
 	}
 	grace, err := c.grace()

@@ -18,6 +18,9 @@ func (c *request) wait() error {
 	if refusal != nil {
 		return refusal
 	}
+	for i := range r.Jobs {
+		r.Jobs[i] = c.job(r.Jobs[i])
+	}
 	ended, err := ask[messages.WaitEnded](c, r)
 	if err != nil {
 		return err
