@@ -181,7 +181,14 @@ func TestCompletionHasTheLivingFirst(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	p := d.beside("__complete", "logs", "w").start()
-	require.Equal(t, "web\tserve\n:4\n", p.rest())
-	p.ends(0)
+	got := ""
+	for range 50 { // a machine with other work may not answer even for these in time
+		p := d.beside("__complete", "logs", "w").start()
+		got = p.rest()
+		p.ends(0)
+		if got != ":4\n" {
+			break
+		}
+	}
+	require.Equal(t, "web\tserve\n:4\n", got)
 }

@@ -77,7 +77,7 @@ func scripts(t *testing.T, which func(name string) bool) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonIs, "gone": goneScript, "ends": endsScript, "mode": mode, "daemon": daemonScript, "until": until,
+			"exits": exits, "json": jsonIs, "gone": goneScript, "ends": endsScript, "mode": mode, "daemon": daemonScript, "until": until, "completes": completes,
 		},
 	})
 }
@@ -228,6 +228,18 @@ const daemonsKey = "daemons"
 // endDaemon ends a daemon that a script has started by running something.
 func endDaemon(e *testscript.Env) {
 	endJobs(e.WorkDir, append(slices.Clone(e.Vars), "TROUPE_SOCKET=", "TROUPE_CONFIG="))
+}
+
+// completes WORD ARG... asks for the completion of a command line until WORD is in it: a
+// machine with other work may not answer in the time that a shell waits.
+func completes(ts *testscript.TestScript, _ bool, args []string) {
+	for range 50 {
+		ts.Check(ts.Exec("troupe", append([]string{"__complete"}, args[1:]...)...))
+		if strings.HasPrefix(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+	}
+	ts.Fatalf("%s is not completed", args[0])
 }
 
 // until is "until PID": it waits for the end of a daemon.
