@@ -109,7 +109,7 @@ func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	below := strings.HasPrefix(dead.PID.Id, "supervisor/")
-	return x.away[dead.PID.Id] || strings.HasPrefix(dead.PID.Id, "ask$") || x.closing && (dead.PID.Id == "supervisor" || x.cut && below)
+	return x.away[dead.PID.Id] || dead.PID.Address == "reply" || x.closing && (dead.PID.Id == "supervisor" || x.cut && below)
 }
 
 // chance is true so many times of a hundred.

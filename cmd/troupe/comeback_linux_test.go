@@ -194,8 +194,11 @@ func TestFaultNoDaemonComesBack(t *testing.T) {
 	p := d.beside("run", "--name", "mine", "echo $$; exec sleep 600").start()
 	pid := p.line()
 	others := d.connections() // of run, which has shown its output
-	w := d.beside("wait", "--timeout", "1s", "mine").start()
+	w := d.beside("wait", "--timeout", "5s", "mine").start()
 	d.connected(others + 1)
+	for range 3 { // it is connected; meanwhile it asks, too
+		d.beside("ps").start().ends(0)
+	}
 	d.send(syscall.SIGKILL)
 	<-d.ended
 	w.ends(124)
