@@ -3,6 +3,8 @@ package troupe_test
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,7 +20,8 @@ func TestInputIsWhatItWasWhenItWasGiven(t *testing.T) {
 	node, _ := host{}.open(t, actors.Limits{})
 	defer shut(t, node)
 	ctx := context.Background()
-	job, err := node.Run(ctx, messages.RunCommand{Text: "tr -d a | wc -c", Stdin: messages.StdinPipe, Background: true})
+	reads := filepath.Join(t.TempDir(), "reads")
+	job, err := node.Run(ctx, messages.RunCommand{Text: "until [ -e " + reads + " ]; do sleep 0.01; done; tr -d a | wc -c", Stdin: messages.StdinPipe, Background: true})
 	require.NoError(t, err)
 	say := func(ctx context.Context, r messages.Refusable) error {
 		reply, err := node.Ask(ctx, r)
@@ -27,13 +30,12 @@ func TestInputIsWhatItWasWhenItWasGiven(t *testing.T) {
 		}
 		return err
 	}
-	require.NoError(t, say(ctx, messages.SignalCommand{Job: job.ID, Signal: "STOP", Tree: true}))
 	data := bytes.Repeat([]byte("a"), messages.MaxInput)
 	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, say(soon, messages.WriteInput{Job: job.ID, Data: data}), context.DeadlineExceeded)
 	copy(data, bytes.Repeat([]byte("b"), len(data)))
-	require.NoError(t, say(ctx, messages.SignalCommand{Job: job.ID, Signal: "CONT", Tree: true}))
+	require.NoError(t, os.WriteFile(reads, nil, 0o600))
 	require.NoError(t, say(ctx, messages.CloseInput{Job: job.ID}))
 	require.NoError(t, say(ctx, messages.WaitJobs{Jobs: []messages.JobID{job.ID}}))
 	job, err = node.Job(ctx, job.ID)
