@@ -51,13 +51,18 @@ func (c Cause) OutcomeOf() Outcome {
 	return Cancelled
 }
 
-// Survivor is a process that could not be stopped.
+// Survivor is a process that could not be stopped. In the record of a job with live
+// processes it is one that LeftCgroup describes.
 type Survivor struct {
 	PID   int    `json:"pid"`
 	State string `json:"state"`           // as in /proc/PID/stat: "D", "Z"
 	Wchan string `json:"wchan,omitempty"` // the kernel function in which it sleeps
 	Why   string `json:"why,omitempty"`   // "left the process group", …
 }
+
+// LeftCgroup is the Why of a process that has left the cgroup of its job and runs on. A stop
+// of the job ends it.
+const LeftCgroup = "it left the cgroup of its job"
 
 // Tristate is a truth value that may be unknown.
 type Tristate int8

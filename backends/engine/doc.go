@@ -19,6 +19,7 @@
 //	credits.go              one-time requests for OutputGrew
 //	deadline.go             the engine's own deadline of a job
 //	drain.go                drains a stream at the exit
+//	escapees.go             knows the processes that have left their cgroup
 //	escalation.go           stops a job: TERM, grace, KILL, survivors
 //	exit.go                 from the exit of the main process to the result
 //	exit_peek.go            reads an exit status without the reap
@@ -40,6 +41,7 @@
 //	memory.go               OOM kills, and the rank of jobs for them
 //	open_terminal.go        opens pseudo-terminals
 //	options.go              Options, and the failpoints
+//	orphan_origin.go        finds the job of an orphan
 //	orphan_scan.go          finds the orphans of jobs
 //	pipe_read_probe.go      detects a read of a job's input pipe
 //	platform.go             the engine's access to the operating system

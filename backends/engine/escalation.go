@@ -91,6 +91,7 @@ func (j *job) startEscalation() {
 
 // escalate sends the signals up to KILL.
 func (j *job) escalate() {
+	follow(j.tree)
 	j.mu.Lock()
 	l := j.escalation
 	if in := j.command; in != nil {

@@ -280,8 +280,15 @@ func allSealed(streams []*stream) bool {
 // left.
 func (j *job) report(left int, empty bool) {
 	var kill, all bool
+	var escaped []messages.Survivor
+	if t, is := j.tree.(interface{ escapees() []messages.Survivor }); is && !empty {
+		escaped = t.escapees()
+	}
 	clean := j.change(func() {
 		j.drained, j.leftovers = true, int32(left)
+		if !j.treeGone {
+			j.survivors = escaped
+		}
 		j.exit.oom = j.tree.oom(j.exit.status, j.cause != nil, j.postFork.oom)
 		if all = empty && j.escalation == nil && j.outputClosed(); all {
 			j.treeGone = true
@@ -312,14 +319,18 @@ func (j *job) report(left int, empty bool) {
 // treeEmpty handles the end of the tree. After a stop it verifies that: a descendant
 // may have left the cgroup.
 func (j *job) treeEmpty() {
-	j.mu.Lock()
-	stopped := j.escalation != nil
-	j.mu.Unlock()
-	if !stopped {
+	if !j.stopping() {
 		j.treeEnds(nil)
 		return
 	}
 	j.engine.host.verify(j, func() { j.treeEnds(nil) })
+}
+
+// stopping reports whether the job, or what is left of it, is being stopped.
+func (j *job) stopping() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.escalation != nil
 }
 
 // treeEnds ends the tree; survivors are the processes that are left. It drains the last

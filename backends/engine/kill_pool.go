@@ -31,6 +31,13 @@ func (d *killPool) countKilled(n int) {
 	}
 }
 
+// killing reports whether a killed tree has not ended.
+func (d *killPool) killing() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.falling > 0
+}
+
 // giveWay waits, up to bound, for the end of a burst of stops. Clients wait for stops,
 // none for the caller's work.
 func (d *killPool) giveWay(bound time.Duration) {

@@ -56,7 +56,8 @@ type Options struct {
 	// Over is called after the last fact of a job, in a goroutine of the engine. It must not
 	// wait. nil: none.
 	Over func(job messages.UID)
-	// Fault is called for faults of the engine that it survives. nil: none.
+	// Fault is called for faults of the engine that it survives, and with ReasonEscaped. nil:
+	// none.
 	Fault func(job messages.UID, fault error)
 	// Failpoint is called at named points of the code, in tests. Its error makes that step
 	// fail. nil: none.
@@ -64,6 +65,10 @@ type Options struct {
 
 	apart int // number of jobs from which forks use a separate descriptor table, in tests; 0: apartFrom; negative: always
 }
+
+// ReasonEscaped is the reason of an error (messages.Refused) that is no fault: a process has
+// left the tree of its job, and several jobs can be that.
+const ReasonEscaped = "escaped"
 
 // DefaultPool is how many emptied cgroups are kept. Making one costs 8 % of a one-shot
 // job, keeping one a few KiB of kernel memory.

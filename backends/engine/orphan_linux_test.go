@@ -64,7 +64,7 @@ func TestAnOrphanIsNoElderJobs(t *testing.T) {
 	elder.proc.pid = younger.proc.pid
 	elder.proc.start, younger.proc.start = 1, 2
 	for range 50 { // maps have no order
-		if got := w.sessions()[younger.proc.pid]; got != younger {
+		if got := w.live().sessions[younger.proc.pid]; got != younger {
 			t.Fatal("it is the elder's")
 		}
 	}

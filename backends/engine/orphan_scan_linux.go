@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -20,6 +19,7 @@ import (
 // at once cost a few.
 type orphanScanner struct {
 	platform *platform
+	escapees *escapees
 
 	mu      sync.Mutex
 	queries []orphanQuery
@@ -53,7 +53,7 @@ const (
 const restFor = 8
 
 func newOrphanScanner(h *platform) *orphanScanner {
-	w := &orphanScanner{platform: h, waits: make(map[*job]func()), pace: timeBudget{share: scanShare, most: scanBudget}, fewer: make(chan struct{}, 1)}
+	w := &orphanScanner{platform: h, escapees: newEscapees(h), waits: make(map[*job]func()), pace: timeBudget{share: scanShare, most: scanBudget}, fewer: make(chan struct{}, 1)}
 	w.few.Store(-1)
 	return w
 }
@@ -81,6 +81,7 @@ func (w *orphanScanner) wait(j *job, empty func()) {
 }
 
 func (w *orphanScanner) forget(j *job) {
+	w.escapees.forget(j)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.waits, j)
@@ -88,7 +89,10 @@ func (w *orphanScanner) forget(j *job) {
 
 // stir records that an orphan was reaped: its children may be orphans now, or a job may
 // have none left.
-func (w *orphanScanner) stir() {
+func (w *orphanScanner) stir(pid int) {
+	if !w.escapees.reap(pid) {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stirred = true
@@ -210,71 +214,6 @@ func (w *orphanScanner) taken(j *job) bool {
 	return ok
 }
 
-// errUnseen reports a scan that could not inspect an existing child.
-var errUnseen = errors.New("a child of this process cannot be looked at")
-
-// look returns the live orphans by job; under nil those of no job. After an error,
-// orphans may be missing or assigned wrongly.
-func (w *orphanScanner) look() (found map[*job][]proc, failed error) {
-	found = make(map[*job][]proc)
-	all, failed := children(w.platform.sys, proc{pid: w.platform.self.pid})
-	pids := w.platform.reaper.orphanPIDs(all)
-	var sessions map[int]*job
-	for _, pid := range pids {
-		p, ok := statProc(w.platform.sys, pid)
-		if !ok && w.platform.sys.Kill(pid, 0) == nil {
-			failed = errUnseen
-		}
-		if !ok || p.dead() {
-			continue
-		}
-		j, err := w.tagOf(pid)
-		if err != nil {
-			failed = err
-		}
-		if j == nil {
-			if sessions == nil {
-				sessions = w.sessions()
-			}
-			j = w.guess(p, sessions)
-		}
-		found[j] = append(found[j], p)
-	}
-	return found, failed
-}
-
-// sessions returns the jobs that may have orphans, by the process session of their main
-// process.
-func (w *orphanScanner) sessions() map[int]*job {
-	m := make(map[int]*job)
-	for _, j := range w.platform.engine.all() {
-		j.mu.Lock()
-		alive := (j.phase == phaseRunning || j.phase == phaseExited && !j.treeGone) && j.command == nil
-		j.mu.Unlock()
-		if old := m[j.proc.pid]; alive && (old == nil || old.proc.start < j.proc.start) { // the number may be used again
-			m[j.proc.pid] = j
-		}
-	}
-	return m
-}
-
-// guess returns the job of an orphan without a tag: that of its process session, or the
-// only job if nothing else can have started it.
-func (w *orphanScanner) guess(p proc, sessions map[int]*job) *job {
-	if j := sessions[p.sid]; j != nil {
-		return j
-	}
-	if len(sessions) != 1 || w.platform.cgroups != nil {
-		return nil
-	}
-	for _, j := range sessions {
-		if j.proc.start <= p.start {
-			return j
-		}
-	}
-	return nil
-}
-
 // tagName is the variable that identifies orphans wherever they moved: the jobs they
 // descend from, outermost first, each after its node.
 const tagName = "TROUPE_TREE"
@@ -315,9 +254,9 @@ const (
 
 // tagOf returns the innermost job in a process's tag. An error means that the tag could
 // not be read.
-func (w *orphanScanner) tagOf(pid int) (*job, error) {
+func (w *orphanScanner) tagOf(pid, tries int) (*job, error) {
 	env, err := readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
-	for try := 1; err == nil && len(env) == 0 && try < tagTries && w.platform.rest(tagPause); try++ {
+	for try := 1; err == nil && len(env) == 0 && try < tries && w.platform.rest(tagPause); try++ {
 		env, err = readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
 	}
 	if err != nil && !isGone(err) && err != unix.EACCES && err != unix.EPERM {
@@ -344,7 +283,7 @@ func (w *orphanScanner) close(alone bool) []messages.Survivor {
 	if alone {
 		d := &subreaperTree{platform: w.platform}
 		d.kill()
-		left = survivorsOf(w.platform.sys, pidsOf(d.members()))
+		left = survivorsOf(w.platform.sys, slices.DeleteFunc(pidsOf(d.members()), w.platform.ends))
 	}
 	w.mu.Lock()
 	asks := w.queries

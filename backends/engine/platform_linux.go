@@ -62,6 +62,7 @@ func newHost(e *Local) (*platform, error) {
 			h.probed.Subreaper = true
 			if unseen == "" {
 				h.orphans = newOrphanScanner(h)
+				h.orphans.escapees.open()
 			}
 		}
 		h.clearSignals()
@@ -162,7 +163,7 @@ func (h *platform) ends(pid int) bool {
 }
 
 // verify looks for processes of a stopped job that have left their cgroup. They are
-// still descendants of this process, and are killed.
+// still descendants of this process, and are killed. killCheck reports those that survive.
 func (h *platform) verify(j *job, verified func()) {
 	if h.orphans == nil {
 		verified()
@@ -175,7 +176,7 @@ func (h *platform) verify(j *job, verified func()) {
 		}
 		h.engine.run(j, func() {
 			(&subreaperTree{platform: h, job: j}).kill()
-			verified()
+			h.orphans.wait(j, verified)
 		})
 	})
 }
@@ -211,6 +212,9 @@ func (h *platform) release() {
 		h.cgroups.shut()
 	}
 	h.memory.close()
+	if h.orphans != nil {
+		h.orphans.escapees.close()
+	}
 	_ = h.sys.Close(h.null)
 }
 

@@ -120,6 +120,13 @@ func (r *reaper) remove(pid int, j *job) {
 	}
 }
 
+// isMain reports whether a process is the main process of a job.
+func (r *reaper) isMain(pid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.roots[pid] != nil
+}
+
 // orphanPIDs returns those of pids that are not main processes of jobs.
 func (r *reaper) orphanPIDs(pids []int) []int {
 	r.mu.Lock()
@@ -184,10 +191,10 @@ func (r *reaper) reap(pid int) {
 	}
 	j := r.owner(pid)
 	if j == nil {
-		_, _ = r.platform.sys.Wait4(pid, nil, 0, nil)
 		if r.platform.orphans != nil {
-			r.platform.orphans.stir()
+			r.platform.orphans.stir(pid) // while its number is its own
 		}
+		_, _ = r.platform.sys.Wait4(pid, nil, 0, nil)
 		return
 	}
 	j.reapSafely()

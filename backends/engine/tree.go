@@ -45,3 +45,10 @@ type tree interface {
 	// end releases the tree's resources. Only unkillable processes may be left.
 	end()
 }
+
+// follow records, before a stop, the processes of a tree that will be hard to find after it.
+func follow(t tree) {
+	if f, is := t.(interface{ follow() }); is {
+		f.follow()
+	}
+}

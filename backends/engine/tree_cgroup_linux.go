@@ -12,7 +12,7 @@ import (
 )
 
 // cgroupTree tracks a job by its cgroup: all its forks are in it, and one write kills
-// them.
+// them. Processes that have left it become orphans, and belong to the tree, too.
 type cgroupTree struct {
 	h   *platform
 	job *job
@@ -20,13 +20,15 @@ type cgroupTree struct {
 
 	mu   sync.Mutex
 	stop func() // of the watch
+	left []proc // the cgroup, when the main process had exited
 }
 
 func (t *cgroupTree) isolation() messages.Isolation { return messages.InCgroup }
 
 func (t *cgroupTree) path() string { return t.cg.all.name + "/" + t.cg.name }
 
-// count makes one read if nothing is left, as is usual.
+// count makes two reads if nothing is left, as is usual. After a stop verify looks for
+// escapees.
 func (t *cgroupTree) count(tell func(int, bool)) {
 	left, empty := 0, true
 	t.cg.while(func() {
@@ -34,7 +36,76 @@ func (t *cgroupTree) count(tell func(int, bool)) {
 			left, empty = len(t.cg.procs()), false
 		}
 	})
-	tell(left, empty)
+	if t.job.stopping() || t.noneLeft() {
+		tell(left, empty)
+		return
+	}
+	t.h.orphans.ask(t.job, func(tops []proc) {
+		escaped := t.bySubreaper().below(tops)
+		t.mu.Lock()
+		t.left = escaped
+		t.mu.Unlock()
+		tell(left+len(escaped), empty && len(escaped) == 0)
+	})
+}
+
+// noneLeft reports whether no process has left the cgroup.
+func (t *cgroupTree) noneLeft() bool {
+	if t.h.orphans == nil {
+		return true
+	}
+	mine, news := t.h.orphans.escapees.check(t.job, t.cg.name)
+	return !mine && !news
+}
+
+func (t *cgroupTree) bySubreaper() *subreaperTree { return &subreaperTree{platform: t.h, job: t.job} }
+
+// outside returns the live processes that have left the cgroup. It waits for no scan of
+// others.
+func (t *cgroupTree) outside() []proc {
+	if t.h.orphans == nil {
+		return nil
+	}
+	if _, news := t.h.orphans.escapees.check(t.job, t.cg.name); news {
+		_, _ = t.h.orphans.look()
+	}
+	var tops []proc
+	for _, p := range t.h.orphans.escapees.of(t.job) {
+		if now, ok := statProc(t.h.sys, p.pid); ok && !now.dead() && now.start == p.start {
+			tops = append(tops, now)
+		}
+	}
+	return t.bySubreaper().below(tops)
+}
+
+// followFew is the number of live jobs up to which a stop looks for descendants of the main
+// process in other cgroups, unless other trees are being killed. Later they are orphans, whose
+// job may be in doubt.
+const followFew = 16
+
+// follow records descendants of the main process that have left the cgroup.
+func (t *cgroupTree) follow() {
+	if t.h.orphans == nil || t.h.reaper.count() > followFew || t.h.engine.enders.killing() {
+		return
+	}
+	in := t.pids()
+	for _, p := range t.bySubreaper().hanging() {
+		if p.pid != t.job.proc.pid && !slices.Contains(in, p.pid) {
+			t.h.orphans.escapees.add(p, t.job)
+		}
+	}
+}
+
+// escapees describes the processes that had left the cgroup when the main process had
+// exited.
+func (t *cgroupTree) escapees() []messages.Survivor {
+	t.mu.Lock()
+	list := survivorsOf(t.h.sys, pidsOf(t.left))
+	t.mu.Unlock()
+	for i := range list {
+		list[i].Why = messages.LeftCgroup
+	}
+	return list
 }
 
 // empty reports whether the cgroup is empty.
@@ -59,7 +130,7 @@ func (t *cgroupTree) await(empty func()) {
 		if over, err = t.isEmpty(); over && err == nil {
 			ended.Do(func() {
 				t.unwatch()
-				empty()
+				t.emptied(empty)
 			})
 		}
 		return over && err == nil, err
@@ -90,6 +161,16 @@ func (t *cgroupTree) await(empty func()) {
 	}
 }
 
+// emptied waits for the processes that have left the empty cgroup. After a stop verify ends
+// them.
+func (t *cgroupTree) emptied(empty func()) {
+	if t.job.stopping() || t.noneLeft() {
+		empty()
+		return
+	}
+	t.h.orphans.wait(t.job, empty)
+}
+
 func (t *cgroupTree) unwatch() {
 	t.mu.Lock()
 	stop := t.stop
@@ -113,6 +194,9 @@ func (t *cgroupTree) signal(sigs ...syscall.Signal) {
 			}
 		})
 	})
+	if escaped := t.outside(); len(escaped) > 0 {
+		t.h.send(escaped, sigs...)
+	}
 }
 
 // signalBatch bounds the pidfds open at a time.
@@ -146,9 +230,14 @@ const (
 
 func (t *cgroupTree) atOnce() bool { return t.h.cgroups.canEnd }
 
+// kill kills the cgroup and the known escapees. verify finds the others when the cgroup is
+// empty.
 func (t *cgroupTree) kill() {
 	var err error
 	t.h.engine.bounded(func() { t.cg.while(func() { err = t.cg.kill() }) })
+	if t.h.orphans != nil && len(t.h.orphans.escapees.of(t.job)) > 0 {
+		t.bySubreaper().kill()
+	}
 	if err == nil {
 		return
 	}
@@ -165,7 +254,7 @@ func (t *cgroupTree) kill() {
 
 func (t *cgroupTree) pids() (list []int) {
 	t.cg.while(func() { list = t.cg.procs() })
-	return list
+	return append(list, pidsOf(t.outside())...)
 }
 
 func (t *cgroupTree) survivors() []messages.Survivor { return survivorsOf(t.h.sys, t.pids()) }
@@ -196,5 +285,8 @@ func (t *cgroupTree) ooms() int64 {
 
 func (t *cgroupTree) end() {
 	t.unwatch()
+	if t.h.orphans != nil {
+		t.h.orphans.forget(t.job)
+	}
 	t.cg.release()
 }

@@ -24,7 +24,7 @@ func (w *shellCommandTree) path() string { return w.tree.path() }
 // count passes on the number of processes beside the shell, and whether the command
 // waits for none.
 func (w *shellCommandTree) count(tell func(int, bool)) {
-	if w.isolation() == messages.InCgroup && w.scanMu.TryLock() {
+	if t, is := w.tree.(*cgroupTree); is && t.noneLeft() && w.scanMu.TryLock() {
 		left, empty := w.take()
 		w.scanMu.Unlock()
 		tell(left, empty)
@@ -170,6 +170,12 @@ func (w *shellCommandTree) oom(end messages.ExitStatus, stopped bool, before int
 		w.shell.mu.Unlock()
 	}
 	return answer
+}
+
+func (w *shellCommandTree) follow() {
+	if t, is := w.tree.(*cgroupTree); is {
+		t.follow()
+	}
 }
 
 // end releases nothing: the shell owns all.

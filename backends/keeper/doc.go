@@ -27,6 +27,7 @@
 //	dir_removed.go       detects that the directory was removed
 //	encode.go            bodies of messages and records
 //	encode_spec.go       the body of a start
+//	escaped.go          finds processes that have left their jobs
 //	fd_reserve.go        descriptors reserved for clients
 //	fd_wait.go           waits for events of one descriptor
 //	fleet.go             Fleet: one keeper, and one for each detached job

@@ -2,10 +2,12 @@ package keeper
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
 	"troupe/backends"
+	"troupe/backends/engine"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -121,11 +123,21 @@ type FleetOptions struct {
 	Fresh bool
 }
 
+// Escapee is a process that has left the tree of its job.
+type Escapee struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"` // its name, as ps shows it
+}
+
+// String returns "process 5 (sleep)".
+func (e Escapee) String() string { return fmt.Sprintf("process %d (%s)", e.PID, e.Command) }
+
 // signalReason is the reason of a report to the client that is no fault.
 const signalReason = "signal"
 
-// IsSignal reports whether a fault of ClientOptions.Fault is the report of a signal that
-// the keeper got.
-func IsSignal(fault error) bool {
-	return errors.Is(fault, &messages.Error{Code: messages.Refused, Reason: signalReason})
+// IsReport reports whether a fault of ClientOptions.Fault is none, but the report of a signal
+// that the keeper got, or of a process that has left the tree of its job.
+func IsReport(fault error) bool {
+	return errors.Is(fault, &messages.Error{Code: messages.Refused, Reason: signalReason}) ||
+		errors.Is(fault, &messages.Error{Code: messages.Refused, Reason: engine.ReasonEscaped})
 }

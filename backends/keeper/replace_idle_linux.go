@@ -33,11 +33,13 @@ func awaitGone(path string) {
 	}
 }
 
-// isIdle reports whether the keeper has no job, nor an end that was not received.
+// isIdle reports whether the keeper has no job, nor an end that was not received, nor a
+// process that has left its job, which the end of the keeper would kill.
 func (c *Client) isIdle() bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.jobs) == 0
+	jobs := len(c.jobs)
+	c.mu.Unlock()
+	return jobs == 0 && len(Escaped(c.options.Dir)) == 0
 }
 
 // explained returns a clearer error for a start that a keeper of another build does not

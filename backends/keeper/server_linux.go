@@ -200,7 +200,7 @@ func (s *server) openEngine() error {
 	}
 	s.engine, err = engine.New(engine.Options{
 		Node: id, Store: s.store, Own: true, NoCgroup: s.options.NoCgroup, SoftLimits: s.options.SoftLimits, OOMScoreAdj: s.options.OOMScoreAdj, ScriptDir: s.store.Dir, After: after,
-		Journal: s.record, Over: s.jobEnded, Fault: s.fault, Failpoint: s.options.Failpoint,
+		Journal: s.record, Over: s.jobEnded, Fault: s.engineFault, Failpoint: s.options.Failpoint,
 	})
 	if err != nil {
 		return err
@@ -234,6 +234,16 @@ func newID() (string, error) {
 	}
 	id[0] = '0' + id[0]%8
 	return string(id), nil
+}
+
+// engineFault takes the faults of the engine, and its report of a process of unknown origin.
+func (s *server) engineFault(job messages.UID, err error) {
+	var e *messages.Error
+	if errors.As(err, &e) && IsReport(e) {
+		s.report(job, e)
+		return
+	}
+	s.fault(job, err)
 }
 
 func (s *server) fault(job messages.UID, err error) {

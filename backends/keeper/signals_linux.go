@@ -39,11 +39,18 @@ func (s *server) signalled(by signals.Sender) {
 		return
 	}
 	e := refused(messages.Refused, signalReason, "the keeper "+did+by.String(), "")
+	if by.Refused == "" {
+		s.mu.Lock()
+		s.stoppedBy = by.String()
+		s.mu.Unlock()
+	}
+	s.report(job, e)
+}
+
+// report records what is no fault, and sends it to the client for the daemon's log.
+func (s *server) report(job messages.UID, e *messages.Error) {
 	s.fault(job, e)
 	s.mu.Lock()
-	if by.Refused == "" {
-		s.stoppedBy = by.String()
-	}
 	l := s.link
 	s.mu.Unlock()
 	if l != nil {

@@ -94,5 +94,8 @@ func Sweep(string, time.Duration) {}
 // DiskNeeded returns 0.
 func DiskNeeded(string) int64 { return 0 }
 
+// Escaped returns nothing.
+func Escaped(string) []Escapee { return nil }
+
 // Damage returns "".
 func Damage(string) string { return "" }

@@ -21,7 +21,13 @@ func TestTheNextRunEndsWhatIsLeft(t *testing.T) {
 	}
 	p.dies()
 	p.followed()
-	for _, process := range tree { // some other run may have begun to end them, and be about to
+	awaitExits(t, tree...) // some other run may have begun to end them, and be about to
+}
+
+// awaitExits waits for the ends of processes.
+func awaitExits(t *testing.T, processes ...unix.PollFd) {
+	t.Helper()
+	for _, process := range processes {
 		n, err := unix.Poll([]unix.PollFd{process}, int(tooLong.Milliseconds()))
 		for err == unix.EINTR {
 			n, err = unix.Poll([]unix.PollFd{process}, int(tooLong.Milliseconds()))

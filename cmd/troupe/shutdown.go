@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/backends/keeper"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -40,7 +41,7 @@ it, and the daemon refuses to stop while it has jobs.`,
 		ended() // returns when the socket and the state directory are free for a new daemon
 		on := connect.FindRunning(about.State)
 		if a.JSON {
-			result := shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)}, Running: []messages.UID{}}
+			result := shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)}, Running: []messages.UID{}, Escaped: wire.List(on.Escaped)}
 			result.Running = append(append(result.Running, on.Held...), on.Detached...)
 			err = a.Object(result)
 		} else {
@@ -56,10 +57,12 @@ it, and the daemon refuses to stop while it has jobs.`,
 	})
 }
 
-// shutdownResult is the object of shutdown. Running has the jobs that continue.
+// shutdownResult is the object of shutdown. Running has the jobs that continue, Escaped the
+// processes that have left their jobs and do.
 type shutdownResult struct {
 	wire.ShutdownResult
-	Running []messages.UID `json:"running"`
+	Running []messages.UID   `json:"running"`
+	Escaped []keeper.Escapee `json:"escaped"`
 }
 
 // printRunning prints what continues without the daemon, and how to reach it.
@@ -81,6 +84,9 @@ func printRunning(m *cli.Main, on connect.RunOn, jobs []messages.Job) {
 			names = append(names, "…")
 			break
 		}
+	}
+	for _, e := range on.Escaped[:min(len(on.Escaped), maxRunningNamed)] {
+		names = append(names, e.String())
 	}
 	if len(names) > 0 {
 		counts += ": " + strings.Join(names, ", ")

@@ -28,6 +28,8 @@ type RunOn struct {
 	Held     []messages.UID // by the keeper of the daemon
 	Detached []messages.UID
 	Shells   int // live shells of sessions
+
+	Escaped []keeper.Escapee // processes that have left their jobs
 }
 
 // FindRunning returns what runs in the keepers of a state directory. It asks no process.
@@ -35,22 +37,26 @@ func FindRunning(state string) (on RunOn) {
 	if state == "" { // no directory is known
 		return on
 	}
-	on.Held, on.Shells = keeper.Running(filepath.Join(state, config.KeeperName))
+	dir := filepath.Join(state, config.KeeperName)
+	on.Held, on.Shells = keeper.Running(dir)
+	on.Escaped = keeper.Escaped(dir)
 	root := filepath.Join(state, config.DetachedName)
 	for _, id := range keeper.ListDetached(root) {
-		jobs, _ := keeper.Running(filepath.Join(root, string(id)))
+		dir := filepath.Join(root, string(id))
+		jobs, _ := keeper.Running(dir)
 		on.Detached = append(on.Detached, jobs...)
+		on.Escaped = append(on.Escaped, keeper.Escaped(dir)...)
 	}
 	return on
 }
 
-// Counts says how many jobs and live shells there are; "": none.
+// Counts says how many jobs, live shells and escaped processes there are; "": none.
 func (on RunOn) Counts() string {
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		noun string
-	}{{len(on.Held), "job"}, {on.Shells, "live shell"}, {len(on.Detached), "detached job"}} {
+	}{{len(on.Held), "job"}, {on.Shells, "live shell"}, {len(on.Detached), "detached job"}, {len(on.Escaped), "escaped process"}} {
 		if p.n > 0 {
 			parts = append(parts, out.Plural(p.n, p.noun))
 		}

@@ -43,9 +43,9 @@ func (b *boundedLog) Write(p []byte) (int, error) {
 	return b.file.Write(p)
 }
 
-// keeperFault logs a fault of a keeper, or the sender of a signal to it.
+// keeperFault logs a fault or a report of a keeper.
 func (d *daemon) keeperFault(fault error) {
-	if keeper.IsSignal(fault) {
+	if keeper.IsReport(fault) {
 		d.log.Warn().Msg(fault.Error())
 		return
 	}

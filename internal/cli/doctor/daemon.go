@@ -29,7 +29,8 @@ type daemonFound struct {
 	Holder  string `json:"keeper_version,omitempty"`
 	Why     string `json:"why,omitempty"`
 
-	Limits []string `json:"limits,omitempty"` // what limits the running daemon and its keeper
+	Limits  []string         `json:"limits,omitempty"`  // what limits the running daemon and its keeper
+	Escaped []keeper.Escapee `json:"escaped,omitempty"` // processes that have left their jobs
 }
 
 // daemonTimeout bounds the wait for a daemon that does not answer.
@@ -69,6 +70,7 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 			d.State, d.Keeper = about.State, keeperText(about.State)
 			c.state(d.State, true)
 			d.examineLimits()
+			d.Escaped = connect.FindRunning(d.State).Escaped
 		}
 		if d.Holder = about.Keeper; d.Holder != "" && d.Holder != d.Version {
 			d.Keeper = fmt.Sprintf("troupe %s, not the build of the daemon: it had jobs when the daemon started (it lacks newer features; restart the daemon when no job runs, or stop both with troupe shutdown --stop-jobs)", d.Holder)
@@ -143,6 +145,9 @@ func (d *daemonFound) lines() [][2]string {
 	lines := [][2]string{{"daemon", state}, {"keeper", d.Keeper}, {"socket", d.Socket}, {"state", d.State}, {"configuration", config}}
 	for _, text := range d.Limits {
 		lines = append(lines, [2]string{"limit", text})
+	}
+	for _, e := range d.Escaped {
+		lines = append(lines, [2]string{"escaped", e.String() + " has left the tree of its job: its record or the log of the daemon names it; troupe stop of that job ends it, kill ends any"})
 	}
 	return lines
 }

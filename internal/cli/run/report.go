@@ -153,7 +153,12 @@ func (g *foreground) printEnd(job messages.Job) {
 		g.screen.Notef("there was no space for the output for a while: its end may be missing")
 	}
 	for _, s := range job.Survivors {
-		g.screen.Notef("%v", out.SurvivorError(s))
+		switch {
+		case s.Why != messages.LeftCgroup:
+			g.screen.Notef("%v", out.SurvivorError(s))
+		case !g.host.ours(): // else it was stopped
+			g.screen.Notef("process %d of the command still runs: %s (troupe stop %s ends it)", s.PID, s.Why, job.ID)
+		}
 	}
 	if job.HasFlag(messages.FlagReplaced) {
 		g.screen.Notef("session %s lost its shell: the command ran in a new one, in %s, without the functions and variables that were not exported", job.Session, job.Dir)
@@ -170,7 +175,7 @@ func (g *foreground) printEnd(job messages.Job) {
 
 // flagTexts are the notes for the flags that a user should know.
 var flagTexts = map[messages.Flag]string{
-	messages.FlagTreeUnverified: "troupe could only reach the process groups of the command: processes that left them may still run",
+	messages.FlagTreeUnverified: "troupe could not follow every process of the command: some may still run",
 	messages.FlagLogTampered:    "the log was changed by another program: some of the output may be wrong",
 	messages.FlagLogUnlinked:    "the log was deleted while the command ran: some of the output may be missing",
 	messages.FlagOutputLost:     "the keeper died while the command ran: its output, or a part of it, is lost",

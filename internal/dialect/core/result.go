@@ -28,6 +28,7 @@ type JobRecord struct {
 	PID         int      `json:"pid,omitempty"`
 	Flags       []string `json:"flags,omitempty" jsonschema:"what else is to be known, see docs/api.md"`
 	Survivors   []int    `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
+	escaped     bool     // Survivors have left the cgroup of the job, and a stop ends them
 	Outputs     []Stream `json:"outputs,omitempty"`
 	Error       *Error   `json:"error,omitempty"`
 }
@@ -174,6 +175,7 @@ func Tell(j messages.Job, now time.Time) JobRecord {
 	}
 	for _, s := range j.Survivors {
 		r.Survivors = append(r.Survivors, s.PID)
+		r.escaped = s.Why == messages.LeftCgroup
 	}
 	for _, o := range j.Output {
 		r.Outputs = append(r.Outputs, Stream{o.Stream.String(), o.Bytes, Artifact(j.ID, o.Stream)})

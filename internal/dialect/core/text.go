@@ -111,7 +111,10 @@ func (r JobRecord) details() []string {
 	case r.Session != "":
 		lines = append(lines, fmt.Sprintf("in session %s, from %s", r.Session, r.Cwd))
 	}
-	if len(r.Survivors) > 0 {
+	switch {
+	case r.escaped:
+		lines = append(lines, "processes that left its cgroup and still run: "+numbers(r.Survivors)+" (stop ends them)")
+	case len(r.Survivors) > 0:
 		lines = append(lines, "processes that could not be ended: "+numbers(r.Survivors))
 	}
 	return append(lines, r.flags()...)

@@ -1,0 +1,88 @@
+package keeper
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Escaped returns the processes below the keeper of a directory that have left the trees of
+// its jobs, and whose parents have not: they are in no cgroup of a job. Without cgroups they
+// are the orphans in no process session of a job that have dropped its environment. It asks no
+// process.
+func Escaped(path string) []Escapee {
+	dir, err := openDir(path, false)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	text, err := readIn(dir, journalName)
+	if err != nil {
+		return nil
+	}
+	entries, _, _ := readRecords(text)
+	left := newJournalTable()
+	for _, e := range entries {
+		left.note(e)
+	}
+	pid := Holder(path)
+	if left.opened == nil || pid == 0 {
+		return nil
+	}
+	s := escapeeScan{of: left.opened.Cgroup, mains: map[int]uint64{}}
+	for _, p := range left.jobs {
+		s.mains[p.started.PID] = p.started.StartTime
+	}
+	s.below(pid, maxDepth)
+	return s.found
+}
+
+// maxDepth bounds the depth of process trees.
+const maxDepth = 64
+
+// escapeeScan is a walk down the children of a keeper.
+type escapeeScan struct {
+	of    string         // directory of the cgroups of its jobs; "": it uses none
+	mains map[int]uint64 // start times of its jobs' main processes
+	found []Escapee
+}
+
+func (s *escapeeScan) below(pid, depth int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task)
+		for _, f := range strings.Fields(string(text)) {
+			child, _ := strconv.Atoi(f)
+			switch {
+			case s.escaped(child):
+				s.found = append(s.found, Escapee{PID: child, Command: string(bytes.TrimSpace(procFile(child, "comm")))})
+			case s.of != "" && depth > 0:
+				s.below(child, depth-1)
+			}
+		}
+	}
+}
+
+func (s *escapeeScan) escaped(pid int) bool {
+	stat := procFile(pid, "stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // S PPID PGID SID
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return false
+	}
+	if s.of != "" {
+		return !bytes.Contains(procFile(pid, "cgroup"), []byte("/"+filepath.Base(s.of)+"/"))
+	}
+	sid, _ := strconv.Atoi(fields[3])
+	_, in := s.mains[sid]
+	main := fields[19] == strconv.FormatUint(s.mains[pid], 10)
+	return !main && !in && !bytes.Contains(procFile(pid, "environ"), []byte("TROUPE_TREE="))
+}
+
+// procFile returns a file of a process; empty: it cannot be read.
+func procFile(pid int, name string) []byte {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+	return text
+}
