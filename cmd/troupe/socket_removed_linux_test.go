@@ -71,6 +71,18 @@ func TestFaultTheSocketIsRemoved(t *testing.T) {
 	}
 }
 
+// A detached command whose client cannot reach the daemon, because both sockets were removed, is
+// a job of that daemon: the client waits for a new socket.
+func TestFaultDetachedPastRemovedSockets(t *testing.T) {
+	t.Parallel()
+	d := servesAt(t)
+	require.NoError(t, errors.Join(os.Remove(d.file("run/troupe/"+config.SocketName)), os.Remove(d.file("troupe/"+config.SocketName))))
+	q := d.beside("run", "--detach", "--name", "apart", "exit 3").start()
+	require.Equal(t, "j2\n", q.rest())
+	q.ends(0)
+	d.beside("wait", "apart").start().ends(3)
+}
+
 // A client finds the daemon of its state directory from each login: without a runtime
 // directory, with another one or one that is not there, and with another socket.
 func TestFaultTheDaemonIsFoundByItsState(t *testing.T) {

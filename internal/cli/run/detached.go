@@ -3,12 +3,12 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"net"
 	"path/filepath"
 	"time"
 
 	"troupe"
 	"troupe/backends/keeper"
+	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
 	"troupe/messages"
@@ -40,37 +40,50 @@ func (g *foreground) findDetached() error {
 	if err := g.forDaemon(); err != nil { // the keeper is another process, too
 		return err
 	}
-	if !g.flags.NoDaemon {
-		c, err := connect.FindDaemon(g.main, g.flags.Replace, g.screen)
-		if err != nil {
-			return err
-		}
-		if c != nil {
-			g.host = newRemote(c, g.flags.JSON, g.screen.Err.Terminal)
-			return nil
-		}
-	}
 	at, err := config.Read(g.main)
 	if err != nil {
 		return err
 	}
-	if err := at.OwnState(); err != nil {
-		return err
+	for alone, needed := g.flags.NoDaemon, g.flags.Replace; ; needed = true {
+		if !alone {
+			c, err := connect.FindDaemon(g.main, needed, g.screen)
+			switch {
+			case connect.IsConfined(err) && !g.flags.Replace:
+				alone = true
+			case err != nil:
+				return err
+			case c != nil:
+				g.host = newRemote(c, g.flags.JSON, g.screen.Err.Terminal)
+				return nil
+			}
+		}
+		fleet, err := openFleet(g.main, at)
+		if err != nil {
+			return err
+		}
+		if alone || connect.HeldByAnother(context.Background(), at.State) == nil {
+			return g.openDetached(fleet, at)
+		}
+		fleet.Close(true) // this daemon may have missed our fleet; one that starts from now on waits for it
 	}
-	o, err := connect.FleetOptions(g.main, at)
+}
+
+// openFleet makes ready to start a keeper for a detached job.
+func openFleet(m *cli.Main, at *config.Settings) (*keeper.Fleet, error) {
+	if err := at.OwnState(); err != nil {
+		return nil, err
+	}
+	o, err := connect.FleetOptions(m, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.Fresh = true
 	keeper.Sweep(o.Root, connect.JournalAge)
-	fleet, err := keeper.OpenFleet(context.Background(), o)
-	if err != nil {
-		return err
-	}
-	if !g.flags.NoDaemon && listensAt(at.Socket) { // this daemon may have missed our fleet; one that starts from now on waits for it
-		fleet.Close(true)
-		return g.findDetached()
-	}
+	return keeper.OpenFleet(context.Background(), o)
+}
+
+// openDetached opens a node of this process that starts the command in a keeper of its own.
+func (g *foreground) openDetached(fleet *keeper.Fleet, at *config.Settings) error {
 	node, err := troupe.Open(context.Background(), troupe.Options{
 		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: connect.OutputLogs{Keeper: fleet},
 	})
@@ -80,16 +93,6 @@ func (g *foreground) findDetached() error {
 	}
 	g.host = detachedNode{localHost{node}}
 	return nil
-}
-
-// listensAt reports whether a daemon listens at a socket; it may not answer yet.
-func listensAt(socket string) bool {
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
 }
 
 // freshPrefix returns a random prefix for the id of a job that gets none from a daemon.
