@@ -1,13 +1,20 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -208,4 +215,52 @@ func TestFaultNoDaemonComesBack(t *testing.T) {
 	d.beside("serve").start().err.has(t, `"message":"ready"`)
 	d.beside("wait", "mine").start().ends(130)
 	require.False(t, alive(pid))
+}
+
+// A daemon that is killed before it has recorded a run has told the client of the job. The next
+// one does not know it: requests for its output and input wait until the run is repeated there.
+func TestFaultRunThatWasNotRecorded(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	unknown, once := make(chan struct{}), sync.Once{}
+	next := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "troupe" },
+		FlushInterval: -1,
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", d.socket())
+		}},
+		ModifyResponse: func(r *http.Response) error {
+			if r.StatusCode == http.StatusNotFound {
+				once.Do(func() { close(unknown) })
+			}
+			return nil
+		},
+	}
+	var runs atomic.Int32
+	killed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/jobs" || runs.Add(1) > 1 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		var run struct{ UID string }
+		_ = json.NewDecoder(r.Body).Decode(&run)
+		w.Header().Set("Location", "/v1/jobs/"+run.UID)
+		w.WriteHeader(http.StatusProcessing)
+		<-unknown
+		panic(http.ErrAbortHandler)
+	})
+	require.NoError(t, os.Mkdir(d.file("first"), 0o700))
+	l, err := net.Listen("unix", d.file("first/s"))
+	require.NoError(t, err)
+	first := &httptest.Server{Listener: l, Config: &http.Server{Handler: killed}} //nolint:gosec // it needs no timeout
+	first.Start()
+	t.Cleanup(first.Close)
+
+	p := d.beside("run", "cat; echo over; exit 4")
+	p.Env = append(p.Env, "TROUPE_SOCKET="+l.Addr().String())
+	p.Stdin = strings.NewReader("typed\n")
+	p.start()
+	require.Equal(t, "typed\nover\n", p.rest())
+	p.ends(4)
+	require.Empty(t, p.err.String())
 }

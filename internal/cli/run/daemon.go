@@ -21,12 +21,13 @@ import (
 // daemonHost runs the command in the daemon. The daemon stops a foreground run when our
 // request breaks off. If the daemon ends first, all requests come back to the next one.
 type daemonHost struct {
-	client *client.Client
-	text   bool          // whether the reply includes the end of the output
-	person bool          // whether stderr is a terminal
-	known  chan struct{} // closed when the daemon knows the job
-	cancel context.CancelFunc
-	once   sync.Once
+	client   *client.Client
+	text     bool          // whether the reply includes the end of the output
+	person   bool          // whether stderr is a terminal
+	known    chan struct{} // closed when the daemon knows the job
+	answered chan struct{} // closed when the daemon has answered the run
+	cancel   context.CancelFunc
+	once     sync.Once
 
 	mu        sync.Mutex
 	replyText *wire.Shown    // text of the reply; nil: none
@@ -34,7 +35,7 @@ type daemonHost struct {
 }
 
 func newRemote(c *client.Client, text, person bool) *daemonHost {
-	return &daemonHost{client: c, text: text, person: person, known: make(chan struct{}), cancel: func() {}}
+	return &daemonHost{client: c, text: text, person: person, known: make(chan struct{}), answered: make(chan struct{}), cancel: func() {}}
 }
 
 func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
@@ -48,6 +49,7 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 	return messages.JobID(r.UID), func() (messages.Job, error) {
 		defer cancel()
 		defer h.markKnown() // for a run that joins another, the reply comes first
+		defer close(h.answered)
 		result, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
 		h.mu.Lock()
 		h.replyText = result.Text
@@ -71,6 +73,19 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 var givenUp = &messages.Error{Code: messages.Internal, Reason: "interrupted"}
 
 func (h *daemonHost) markKnown() { h.once.Do(func() { close(h.known) }) }
+
+var noSuchJob = &messages.Error{Code: messages.NotFound, Reason: "job"}
+
+// again reports whether a request for the job is repeated: the daemon is busy, or it is the
+// next one, which our run has not reached yet. The one before had not recorded the job.
+func (h *daemonHost) again(err error) bool {
+	select {
+	case <-h.answered:
+		return connect.IsBusy(err)
+	default:
+		return connect.IsBusy(err) || errors.Is(err, noSuchJob)
+	}
+}
 
 // await waits until the daemon knows the job.
 func (h *daemonHost) await(ctx context.Context) error {
@@ -103,7 +118,7 @@ func (h *daemonHost) stop(ctx context.Context, r messages.StopCommand) error {
 	}
 	r.Job = h.name(r.Job)
 	_, err := h.client.Stop(ctx, r)
-	if connect.IsBusy(err) {
+	if h.again(err) {
 		h.cancel() // the daemon stops it with our request, too
 	}
 	return err
@@ -113,7 +128,7 @@ func (h *daemonHost) output(ctx context.Context, id messages.JobID, stream messa
 	if err := h.await(ctx); err != nil {
 		return nil, err
 	}
-	return &rangeReader{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
+	return &rangeReader{ctx: ctx, client: h.client, again: h.again, job: h.name(id), stream: stream, offset: from, to: to}, nil
 }
 
 // blocked asks the daemon only for a user at a terminal: a wait uses a connection.
@@ -165,6 +180,7 @@ func (h *daemonHost) ours() bool { return false }
 type rangeReader struct {
 	ctx    context.Context //nolint:containedctx // a reader's Read takes none
 	client *client.Client
+	again  func(error) bool // whether a request is repeated after an error
 	job    messages.JobID
 	stream messages.Stream
 	offset int64
@@ -224,7 +240,10 @@ func (s *rangeReader) wait() error {
 	if _, err = io.Copy(io.Discard, out); err == nil {
 		next, err = out.Next() // the reply is complete
 	}
-	if err != nil {
+	switch {
+	case s.again(err): // it waits on at the next daemon
+		return nil
+	case err != nil:
 		return s.broken(err)
 	}
 	s.waits, s.ended = false, next <= s.offset
@@ -262,7 +281,7 @@ func (s *rangeReader) piece(p []byte) (int, error) {
 
 func (s *rangeReader) open(ctx context.Context, what client.Range) (*client.Output, error) {
 	what.Stream = s.stream
-	out, err := connect.RetryBusy(s.ctx, connect.IsBusy, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	out, err := connect.RetryBusy(s.ctx, s.again, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
 	var coded *messages.Error
 	if err != nil && s.ctx.Err() == nil && (!errors.As(err, &coded) || coded.Code == messages.ShuttingDown) {
 		err = connect.BrokenOff(err)
@@ -326,6 +345,11 @@ func (h *daemonHost) writer(ctx context.Context, id messages.JobID) *connect.Inp
 
 // started waits until the job has started or ended.
 func (h *daemonHost) started(ctx context.Context, id messages.JobID) error {
+	_, err := connect.RetryBusy(ctx, h.again, func() (struct{}, error) { return struct{}{}, h.startedOnce(ctx, id) })
+	return err
+}
+
+func (h *daemonHost) startedOnce(ctx context.Context, id messages.JobID) error {
 	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any
 
 // look reads at most one byte, and returns the next offset and the size of the log.
 func (h *daemonPauser) look(ctx context.Context, what client.Range, id messages.JobID) (next, size int64, err error) {
-	out, err := connect.RetryBusy(ctx, connect.IsBusy, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
+	out, err := connect.RetryBusy(ctx, h.again, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
 	if err != nil {
 		return 0, 0, err
 	}
