@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/internal/cli"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -126,6 +127,10 @@ func (m *mortal) isLost(job messages.Job) {
 	require.Empty(m.t, p.rest())
 	p.err.has(m.t, "its output was lost with its process")
 	p.ends(1)
+	p = m.beside("logs", "-f", job.Name).start()
+	require.Empty(m.t, p.rest())
+	p.err.has(m.t, "the keeper died while the job ran")
+	p.ends(cli.StatusOwn)
 }
 
 // A deadline passes while no daemon runs. The next one tells of it, and nothing of

@@ -123,11 +123,14 @@ func Print(a *connect.Command, f *Flags) error {
 			err = errors.Join(err, r.print())
 		}
 	}
-	if f.Follow && (err == nil || errors.Is(err, connect.DaemonLeft)) {
+	if f.Follow && (err == nil || errors.Is(err, connect.DaemonLeft) || errors.Is(err, outputLost)) {
 		return followedEnd(a, connect.UID(job), err)
 	}
 	return err
 }
+
+// outputLost is the error of an output of which nothing is left.
+var outputLost = &messages.Error{Code: messages.OutputUnavailable, Reason: "lost"}
 
 // lostPatience bounds the wait for the end of a job after that of its output. A job that
 // lives longer has closed its output itself.
