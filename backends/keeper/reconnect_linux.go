@@ -241,6 +241,7 @@ func (c *Client) rebindJobs(l *link, stale []*job) {
 		return
 	}
 	listed := map[messages.UID]bool{}
+	var forgotten []*job
 	c.mu.Lock()
 	if c.link != l {
 		c.mu.Unlock()
@@ -248,9 +249,14 @@ func (c *Client) rebindJobs(l *link, stale []*job) {
 	}
 	for _, h := range all {
 		listed[h.ID] = true
-		c.addJob(h)
+		if c.jobs[h.ID] == nil {
+			forgotten = append(forgotten, c.addJob(h))
+		}
 	}
 	c.mu.Unlock()
+	for _, j := range forgotten {
+		j.settleForgotten()
+	}
 	for _, j := range stale {
 		j.moveTo(listed[j.id])
 	}

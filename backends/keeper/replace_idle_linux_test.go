@@ -158,3 +158,34 @@ func TestFaultIdleKeeperEndsWithItsDaemon(t *testing.T) {
 		_ = log.Close()
 	}
 }
+
+// A keeper dies before it has received that ended jobs are settled. The next one has them from
+// the journal, is told again, and ends with its daemon.
+func TestFaultKeeperDiesWithSettledJobs(t *testing.T) {
+	t.Parallel()
+	dir := keeperDir(t)
+	endAll(t, dir)
+	f := openFleet(t, filepath.Join(t.TempDir(), "detached"), func(o *keeper.FleetOptions) {
+		o.Main = keeper.ClientOptions{Dir: dir, Build: "test", Program: o.Program, Env: o.Env, Fault: func(error) {}}
+	})
+	for range 10 {
+		e := newEar(t)
+		p := f.Start(shell(newUID(), "echo some; exit 3"), e.facts)
+		await[messages.TreeEnded](e, 1)
+		p.Settle(lastNumber(e))
+	}
+	was := f.PID()
+	kill(t, was)
+	until(t, "the next keeper", func() bool { return f.PID() != was })
+	e := newEar(t)
+	p := f.Start(shell(newUID(), "exit 4"), e.facts)
+	await[messages.TreeEnded](e, 1)
+	p.Settle(lastNumber(e))
+	until(t, "a keeper without a job", func() bool {
+		held, err := f.Inventory(t.Context())
+		return err == nil && len(held) == 0
+	})
+	now := f.PID()
+	f.Close(true)
+	until(t, "the end of the keeper", func() bool { return startTime(now) == "" })
+}

@@ -79,6 +79,16 @@ func (j *job) settleTimedOut(f messages.ProcessFact) {
 	}
 }
 
+// settleForgotten settles a job that this client has settled and forgotten. The keeper died
+// before it received that, so the next one has the job from the journal.
+func (j *job) settleForgotten() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.startTimedOut = &messages.ProcessFailed{} // no owner receives it
+	j.newGen()
+	j.ask(askAdopt, nil)
+}
+
 // removeTimedOut forgets an expired job when the keeper has nothing of it. The caller
 // holds mu.
 func (j *job) removeTimedOut() { j.c.forget(j, nil) }
