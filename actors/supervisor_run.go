@@ -25,8 +25,8 @@ func (s *supervisor) checkName(name string) *messages.Error {
 
 // run admits a request and places its job, or answers why not.
 func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor.PID) {
-	if err := s.checkRun(); err != nil {
-		refuseTo(ctx, client, r, err)
+	if s.phase > open {
+		refuseTo(ctx, client, r, shuttingDown())
 		return
 	}
 	if err := cmp.Or(r.Check(), s.checkName(r.Name)); err != nil {
@@ -36,6 +36,10 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
 	r.Background = r.Background || r.Detach // a detached job outlives its clients
 	if r.Key != "" && s.joinByKey(ctx, r, client) || s.joinByUID(ctx, r, client) {
+		return // also while the journal fails: the job has its place, and starts when that can be written
+	}
+	if s.journalErr != nil {
+		refuseTo(ctx, client, r, s.journalErr)
 		return
 	}
 	if err := s.isClosing(r.Address()); err != nil {
@@ -72,16 +76,6 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 	e.slotOffered = s.admission.TryAcquire(e.job.ID)
 	e.slotGranted = e.slotOffered
 	s.place(ctx, e)
-}
-
-func (s *supervisor) checkRun() *messages.Error {
-	switch {
-	case s.phase > open:
-		return shuttingDown()
-	case s.journalErr != nil:
-		return s.journalErr
-	}
-	return nil
 }
 
 func shuttingDown() *messages.Error {

@@ -3,6 +3,7 @@ package supervision_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -276,5 +277,34 @@ func TestIdempotencyOfAULID(t *testing.T) {
 		want(h, "uid", finished(h.run(messages.RunCommand{UID: uid(1), Text: "make"})).UID, uid(1))
 		refused(h.run(messages.RunCommand{UID: uid(1), Text: "other"}), messages.Conflict)
 		want(h, "room for starts", len(h.engine.Ever()), 1)
+	})
+}
+
+// A repeated run joins its job also while the journal fails: the job has its place, and starts
+// when the journal can be written. A refusal would say that it does not.
+func TestIdempotencyWhileTheJournalFails(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first := h.run(messages.RunCommand{UID: uid(1), Text: "make"})
+		h.run(messages.RunCommand{Key: "k", Text: "test"})
+		h.run(keyed("promoted", "serve")) // its promotion cannot be written
+		h.after(0)
+		h.ledger.fail(errors.New("no space left on device"))
+		queued := h.run(messages.RunCommand{UID: uid(2), Text: "lint"})
+		h.after(time.Minute)
+		again := []*client{h.run(messages.RunCommand{UID: uid(1), Text: "make"}), h.run(messages.RunCommand{Key: "k", Text: "test"}), h.run(messages.RunCommand{UID: uid(2), Text: "lint"})}
+		other := h.run(messages.RunCommand{UID: uid(3), Text: "other"})
+		h.after(0)
+		refused(other, messages.ResourceExhausted)
+		h.ledger.fail(nil)
+		h.after(time.Minute)
+		want(h, "processes", len(h.engine.Ever()), 4)
+		for _, p := range h.engine.Ever() {
+			p.Begin()
+			p.Exit(0)
+		}
+		h.after(time.Minute)
+		for i, c := range append(again, first, queued) {
+			want(h, fmt.Sprint("outcome of ", i), finished(c).Outcome, messages.Exited)
+		}
 	})
 }
