@@ -75,7 +75,7 @@ catalogue: .bin/testsum ## faults, bad inputs and security; the last line counts
 	@tools/test.sh -catalogue '-run=^Test(Fault|BadInput|Security)' -p=1 -- ./...
 
 soak: .bin/testsum ## the long forms of the tests that have one, and what fuzz does
-	@TROUPE_SOAK=1 tools/test.sh -shuffle=on -p=1 -timeout=90m -- . -- $(RACE) ./internal/artifact ./backends/screen $(RACED) $(FUZZ)
+	@TROUPE_SOAK=1 tools/test.sh -shuffle=on -p=1 -timeout=90m -- . ./cmd/troupe -- $(RACE) ./internal/artifact ./backends/screen $(RACED) $(FUZZ)
 
 fuzz: .bin/testsum ## each fuzz target for FUZZTIME (20s)
 	@tools/test.sh $(FUZZ)
