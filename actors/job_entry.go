@@ -47,6 +47,12 @@ func (e *jobEntry) record() messages.Job {
 	return job
 }
 
+// endUntold reports whether the clients have to wait for the end of the job until the journal
+// has it: it was never started, and the next node would start it.
+func (e *jobEntry) endUntold() bool {
+	return e.job.State.Ended() && e.job.Started.IsZero() && !e.archived
+}
+
 // journaled returns the record for the journal: a job that is about to start is not queued there.
 func (e *jobEntry) journaled() messages.Job {
 	job := e.record()

@@ -32,8 +32,14 @@ func (s *supervisor) confirmUnwritten(ctx actor.Context, e *jobEntry) {
 
 func (s *supervisor) tellRecorded(ctx actor.Context, e *jobEntry, m recorded) {
 	s.send(ctx, s.jobAddress(e), m, nil)
-	if m.retired {
-		s.retire(ctx, e)
+	if !m.retired {
+		return
+	}
+	untold := e.endUntold()
+	s.retire(ctx, e)
+	if untold {
+		s.queueReplies(e, messages.CommandFinished{}.With(e.record()))
+		s.updateWaiters(ctx, e)
 	}
 }
 

@@ -321,7 +321,9 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 	case messages.CommandPromoted:
 		s.queueReplies(e, fact)
 	case messages.CommandFinished:
-		s.queueReplies(e, fact)
+		if !e.endUntold() {
+			s.queueReplies(e, fact)
+		}
 		s.grantSlots(ctx, s.admission.Release(job.ID))
 		s.notify(ctx, e)
 	case messages.CommandRetired:

@@ -130,6 +130,9 @@ func (s *supervisor) gathersFull() bool {
 
 // updateWaiters sends the record of a job to its waiters.
 func (s *supervisor) updateWaiters(ctx actor.Context, e *jobEntry) {
+	if e.endUntold() {
+		return
+	}
 	for _, w := range s.waiters {
 		if w.jobs[e.job.ID] {
 			ctx.Send(w.pid, lifecycle.Changed{Job: e.record()})

@@ -246,8 +246,8 @@ func TestFaultATurnComesBackWithoutARecorder(t *testing.T) {
 	}, plan{fake: serial, slow: true})
 }
 
-// Nothing starts that cannot be recorded: who waits for a turn gets it when the
-// journal is well again, or is stopped meanwhile.
+// Nothing starts that cannot be recorded: a queued job gets its slot when the journal can be
+// written again. A stop of it is answered then, too: the next node starts it otherwise.
 func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 	inHouse(t, func(h *house) {
 		before, p := h.start(messages.RunCommand{Text: "before"})
@@ -257,12 +257,20 @@ func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 		finished(before)
 		h.after(time.Minute)
 		want(h, "processes", len(h.engine.Ever()), 1)
-		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j3"}))
-		want(h, "third", finished(third).Outcome, messages.Cancelled)
-		silent(second)
+		waits := h.ask(messages.WaitJobs{Jobs: []messages.JobID{"j3"}})
+		stops := []*client{h.ask(messages.StopCommand{Job: "j3"}), h.ask(messages.StopCommand{Job: "j3"})}
+		h.after(time.Minute)
+		for _, c := range []*client{second, third, waits, stops[0], stops[1]} {
+			silent(c) // until the end of j3 is recorded, the next node would start it
+		}
 
 		h.ledger.fail(nil)
 		h.after(time.Minute)
+		want(h, "third", finished(third).Outcome, messages.Cancelled)
+		for _, c := range stops {
+			reply[messages.CommandStopped](c)
+		}
+		reply[messages.WaitEnded](waits)
 		for _, c := range []*client{second, fourth} {
 			q := h.proc(c.request.(messages.RunCommand).Text)
 			q.Begin()

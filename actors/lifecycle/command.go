@@ -315,10 +315,11 @@ func (c Command) over(event any) (Command, []Effect) {
 }
 
 // answerStoppers answers the clients of a stop when the tree has ended or the engine has
-// named the survivors.
+// named the survivors. An end that the engine does not know counts when the journal has it:
+// the next node starts the job otherwise.
 func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
 	stopped := c.Job.Cause.By != messages.ByNone
-	if !c.ended && !stopped {
+	if !c.ended && !stopped || c.result == 0 && !c.kept {
 		return c, todo
 	}
 	for _, t := range c.stoppers {

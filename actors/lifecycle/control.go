@@ -71,7 +71,7 @@ func (c Command) askedToStop(now time.Time, by ReplyID, r messages.StopCommand) 
 		cause.By = messages.ByClient
 	}
 	grace := c.Limits.grace(r.Grace)
-	if c.Job.State == messages.Retired {
+	if c.Job.State == messages.Retired && len(c.stoppers) == 0 {
 		return c, []Effect{Reply{by, messages.CommandStopped{
 			Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors, Already: true,
 		}}}
@@ -98,7 +98,7 @@ func (c Command) askedToStop(now time.Time, by ReplyID, r messages.StopCommand) 
 	case messages.Starting, messages.Running:
 		return c.stop(cause, grace)
 	}
-	if c.Job.State == messages.Finished && c.ended { // an escapee holds its output open
+	if c.Job.State.Ended() && c.ended { // an escapee holds its output open, or the end is not recorded
 		return c.answerStoppers(nil)
 	}
 	return c, []Effect{Stop{cause, grace}} // may shorten the grace; the first cause stays

@@ -57,5 +57,6 @@ func (c Command) recorded(e Recorded) (Command, []Effect) {
 		return c, nil
 	}
 	c.kept, c.unsaved = true, e.Unwritten
-	return c.settle(nil)
+	c, todo := c.answerStoppers(nil)
+	return c.settle(todo)
 }
