@@ -115,7 +115,9 @@ func (c *chaos) play(r *chaosRound) {
 	c.all.mu.Unlock()
 	c.note("all requested")
 	c.judge(r)
-	c.nothingLeft(r.stop)
+	if !c.t.Failed() {
+		c.nothingLeft(r.stop)
+	}
 	if c.t.Failed() {
 		c.t.Logf("round %d:\n%s", r.number, strings.Join(c.log, "\n"))
 	}

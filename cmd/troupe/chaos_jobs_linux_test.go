@@ -208,6 +208,7 @@ func (c *chaos) request(r *chaosRound, j *chaosJob) {
 		case errors.Is(err, context.DeadlineExceeded):
 			j.tells(toldEnd{who: string(j.kind), hung: true})
 		case err != nil:
+			c.note("%s (%s): %v", j.key, j.kind, err)
 			j.takes(err.Error())
 			c.stops(r, j) // it may run nevertheless
 		case run.Background:
@@ -246,6 +247,7 @@ func (c *chaos) stops(r *chaosRound, j *chaosJob) {
 		for late := time.Now().Add(tooLong); time.Now().Before(late); {
 			told := c.ends(j, c.troupe("stop", "--grace", "1s", "--scope", j.scope, j.key))
 			if !told.killed && (told.status == 0 || strings.Contains(told.stderr, "already") || strings.Contains(told.stderr, "there is no job")) {
+				c.note("stop of %s: %d %s", j.key, told.status, told.stderr)
 				return
 			}
 		}
