@@ -257,6 +257,8 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 			Code: messages.NotFound, Reason: "engine", Message: "troupe ended while the job was about to start, and no keeper has it; whether it has run is not known, so it is not started again",
 			Hint: "look at what it would have done, and run it again if it has not",
 		}
+	case job.Started.IsZero() && job.State == messages.Stopping: // it was stopped while it started
+		job.Outcome = job.Cause.OutcomeOf()
 	case job.Started.IsZero():
 		job.Outcome, job.Shell, job.Err = messages.FailedToStart, cannotRun, messages.Error{
 			Code: messages.ShuttingDown, Reason: "restart", Message: "troupe ended before the job could start; nothing of it has run", Hint: "run it again",

@@ -195,6 +195,25 @@ func TestFaultStartedOrLost(t *testing.T) {
 	}
 }
 
+// A job that was stopped while it started ends as its stop says, also if a node died meanwhile
+// and the engine does not have the job.
+func TestFaultStoppedWhileItStarted(t *testing.T) {
+	journals(t, func(h *house) {
+		h.run(messages.RunCommand{Text: "make", Background: true})
+		p := h.proc("make")
+		h.ask(messages.StopCommand{Job: "j1", Grace: time.Hour, Reason: "enough"})
+		h.after(0)
+		h.die()
+		h.engine.Forget(p.ID)
+		h.begin()
+		job := h.job("j1")
+		want(h, "outcome", job.Outcome, messages.Cancelled)
+		want(h, "status", job.ExitCode(), 130)
+		want(h, "cause", job.Cause.Reason, "enough")
+		want(h, "error", job.Err, messages.Error{})
+	}, plan{fake: oneByOne})
+}
+
 // A node that dies, or ends in order, at random instants runs each of its queued jobs once, and
 // in their order.
 func TestFaultQueueUnderRandomEnds(t *testing.T) {
