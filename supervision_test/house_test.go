@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/http":       {"messages", "internal/gateway/http/wire", "internal/gateway/http/peer", "spill/view", "github.com/coder/websocket", "github.com/oklog/ulid/v2", "golang.org/x/sys"},
 	"client":                      {"messages", "internal/gateway/http/wire", "internal/gateway/http/peer", "github.com/coder/websocket", "github.com/oklog/ulid/v2"},
 	"internal/gateway/http/peer":  {"messages", "golang.org/x/sys"},
-	"internal/gateway/http/wire":  {"messages", "github.com/go-faster/jx", "golang.org/x/sys"},
+	"internal/gateway/http/wire":  {"messages", "github.com/go-json-experiment/json", "golang.org/x/sys"},
 	"internal/gateway/webhook":    {"messages", "internal/gateway/http/peer", "internal/gateway/http/wire"},
 	"internal/dialect":            {"messages"},
 	"internal/test/dialect":       {anything, "github.com/stretchr/testify"},

@@ -55,7 +55,7 @@ func TestBadInputRun(t *testing.T) {
 		{"B02", ` `, bad, messages.InvalidParams, "body"},
 		{"B03", `[]`, bad, messages.InvalidParams, "body"},
 		{"B03 null", `null`, bad, messages.InvalidParams, "body"},
-		{"B08", strings.Repeat("[", 10_000), bad, messages.InvalidParams, "too_deep"},
+		{"B08", strings.Repeat("[", 10_000), bad, messages.InvalidParams, "body"},
 		{"B12", `{"command":"a\u0000b"}`, bad, messages.InvalidParams, "command"},
 		{"B12 argv", `{"argv":["a","b\u0000"]}`, bad, messages.InvalidParams, "command"},
 		{"B13", "{\"command\":\"\xff\"}", bad, messages.InvalidParams, "utf8"},

@@ -2,36 +2,31 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"reflect"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"troupe/messages"
 )
 
-// MaxDepth bounds the nesting of a request, and so the stack of its decoder.
-const MaxDepth = 64
+// requests are the options for what a client sends: each name is known, in its case, and
+// given once; a text is UTF-8; an element of a list or a map is not null. A null field is the
+// same as an absent one.
+var requests = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+	json.UnmarshalFromFunc(readTexts), json.UnmarshalFromFunc(readVariables),
+)))
 
 // Decode reads one JSON object into a request. It refuses unknown fields, duplicate
 // fields, names in another case, text that is not UTF-8, and anything after the object.
 // The error is invalid_params, with the field's name as its reason if there is one.
 // into may be partly filled then.
 func Decode(body []byte, into any) *messages.Error {
-	if w, ok := into.(*Run); ok {
-		var quick Run
-		if readAll(body, &quick, run) {
-			*w = quick
-			return nil
-		}
-	}
-	return decode(body, into)
-}
-
-// decode implements Decode with encoding/json.
-func decode(body []byte, into any) *messages.Error {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0:
@@ -39,59 +34,162 @@ func decode(body []byte, into any) *messages.Error {
 	case !utf8.Valid(body):
 		return messages.Invalid("utf8", "the body is not UTF-8 text; send bytes in base64")
 	}
-	if err := (&scanner{in: body}).scan(); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	if err := json.Unmarshal(body, into, requests); err != nil {
 		return decodeError(err)
 	}
-	if body[0] != '{' {
+	if body[0] != '{' { // null
 		return messages.Invalid("body", "the body is not a JSON object")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return messages.Invalid("parse_error", "something follows the JSON object; send one")
 	}
 	return nil
 }
 
+// errNullElement refuses null as an element, which would be read as an empty one.
+var errNullElement = errors.New("null element")
+
+// readTexts reads a list of texts.
+func readTexts(d *jsontext.Decoder, into *[]string) error {
+	if d.PeekKind() != '[' {
+		return errors.ErrUnsupported // null, or an error
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	*into = []string{}
+	for d.PeekKind() != ']' {
+		var one string
+		if err := readElement(d, &one); err != nil {
+			return err
+		}
+		*into = append(*into, one)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// readVariables reads an object whose names come from the client.
+func readVariables(d *jsontext.Decoder, into *map[string]string) error {
+	if d.PeekKind() != '{' {
+		return errors.ErrUnsupported
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	*into = map[string]string{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		key, one := name.String(), ""
+		if err := readElement(d, &one); err != nil {
+			return err
+		}
+		(*into)[key] = one
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func readElement(d *jsontext.Decoder, into *string) error {
+	if d.PeekKind() == 'n' {
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+		return &json.SemanticError{JSONPointer: d.StackPointer(), Err: errNullElement}
+	}
+	return json.UnmarshalDecode(d, into)
+}
+
 // decodeError returns a readable error for the author of a request.
 func decodeError(err error) *messages.Error {
-	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := typ.Field
-		if field == "" {
-			field = "body"
-		}
-		value := "a " + typ.Value
-		if typ.Value == "array" || typ.Value == "object" {
-			value = "an " + typ.Value
-		}
-		return messages.Invalid(field, fmt.Sprintf("%s cannot be %s; it must be %s", field, value, kind(typ.Type.String())))
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return syntaxError(syntax)
 	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return unknown(strings.Trim(name, `"`))
+	fault, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		return messages.Invalid("parse_error", "the body is not JSON: "+err.Error())
 	}
-	return messages.Invalid("parse_error", "the body is not JSON: "+err.Error())
+	path := strings.Split(strings.TrimPrefix(string(fault.JSONPointer), "/"), "/")
+	last := fault.JSONPointer.LastToken()
+	switch {
+	case errors.Is(fault.Err, json.ErrUnknownName):
+		return named(last, fmt.Sprintf("%.64q is no field of this request", last))
+	case errors.Is(fault.Err, errNullElement):
+		list := fault.JSONPointer.Parent().LastToken()
+		if _, number := strconv.Atoi(last); number == nil && list != "env" {
+			return named(list, fmt.Sprintf("an element of %.64s is null; give a value, or leave it out", list))
+		}
+		return named(list, fmt.Sprintf("%.64q of %.64s is null; give a value, or leave it out", last, list))
+	}
+	field := strings.Join(withoutIndexes(path), ".")
+	if field == "" {
+		field = "body"
+	}
+	return messages.Invalid(field, fmt.Sprintf("%s cannot be %s; it must be %s", field, value(fault), kind(fault.GoType)))
+}
+
+func syntaxError(fault *jsontext.SyntacticError) *messages.Error {
+	switch text := fault.Err.Error(); {
+	case errors.Is(fault.Err, jsontext.ErrDuplicateName):
+		name := fault.JSONPointer.LastToken()
+		return named(name, fmt.Sprintf("%.64q is given twice", name))
+	case strings.Contains(text, "surrogate"):
+		return messages.Invalid("utf8", "the body has half a character: "+text+"; send bytes in base64")
+	case strings.Contains(text, "after top-level value"):
+		return messages.Invalid("parse_error", "something follows the JSON object; send one")
+	}
+	return messages.Invalid("parse_error", "the body is not JSON: "+fault.Error())
+}
+
+// withoutIndexes leaves out the places in lists.
+func withoutIndexes(path []string) (names []string) {
+	for _, name := range path {
+		if _, err := strconv.Atoi(name); err != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// value describes what was given in place of a value.
+func value(fault *json.SemanticError) string {
+	switch fault.JSONKind {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a bool"
+	case '0':
+		if n := string(fault.JSONValue); n != "" {
+			return fmt.Sprintf("a number %.64s", n)
+		}
+		return "a number"
+	}
+	return "that"
 }
 
 // kind returns the JSON name of a Go type.
-func kind(goType string) string {
-	switch {
-	case strings.HasPrefix(goType, "[]"):
-		return "a list"
-	case strings.HasPrefix(goType, "int"), strings.HasPrefix(goType, "uint"), goType == "messages.Seq":
-		return "a whole number"
-	case goType == "bool":
-		return "true or false"
-	case strings.HasPrefix(goType, "map"), strings.HasPrefix(goType, "wire."):
-		return "an object"
+func kind(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	return "a string"
-}
-
-func unknown(field string) *messages.Error {
-	return named(field, fmt.Sprintf("%.64q is no field of this request", field))
+	if t == nil {
+		return "another value"
+	}
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.String:
+		return "a string"
+	}
+	return "a whole number"
 }
 
 // named returns an error about a field, whose name comes from the caller and may be

@@ -10,13 +10,10 @@
 //	decode.go       strict decoding of requests, with errors for people
 //	event.go        events of GET /v1/events
 //	job.go          the job object and its conversion to a record
-//	job_object.go   quick decoding of the job object
-//	read_object.go  field-by-field decoding, with encoding/json as the fallback
+//	job_object.go   the job object as it is read
 //	reply.go        replies of the other routes
 //	request.go      bodies of the other routes
 //	run.go          the body of a run and its conversion to a command
-//	run_fields.go   quick decoding of the body of a run
-//	scanner.go      checks that encoding/json does not make
 //	screen.go       the screen of a terminal
 //	session.go      bodies that open a session
 package wire

@@ -1,10 +1,10 @@
 package wire
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/sys/unix"
 
 	"troupe/messages"
@@ -35,12 +35,9 @@ func Records(jobs []Job) []messages.Job {
 // UnmarshalJSON implements json.Unmarshaler. It ignores unknown fields, which a newer
 // server may send.
 func (j *Job) UnmarshalJSON(b []byte) error {
-	var o resultObject
-	if !readAll(b, &o, result) {
-		o = resultObject{}
-		if err := json.Unmarshal(b, &o.jobObject); err != nil {
-			return err
-		}
+	var o jobObject
+	if err := json.Unmarshal(b, &o); err != nil {
+		return err
 	}
 	j.Job = o.job()
 	return nil

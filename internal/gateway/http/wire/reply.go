@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"encoding/json"
+	"github.com/go-json-experiment/json"
 
 	"troupe/messages"
 )
@@ -33,11 +33,8 @@ func (r Result) MarshalJSON() ([]byte, error) {
 // which saves a waiting client time.
 func (r *Result) UnmarshalJSON(b []byte) error {
 	var o resultObject
-	if !readAll(b, &o, result) {
-		o = resultObject{}
-		if err := json.Unmarshal(b, &o); err != nil {
-			return err
-		}
+	if err := json.Unmarshal(b, &o); err != nil {
+		return err
 	}
 	r.Job = o.job()
 	r.Text = nil
