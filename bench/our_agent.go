@@ -73,10 +73,12 @@ func (a *ourAgent) connect() error {
 
 // toolResult is the part of a result that is checked.
 type toolResult struct {
-	IsError   bool `json:"isError"`
-	Structure struct {
-		Outcome string `json:"outcome"`
-	} `json:"structuredContent"`
+	IsError bool `json:"isError"`
+	Meta    struct {
+		Details struct {
+			Outcome string `json:"outcome"`
+		} `json:"troupe/details"`
+	} `json:"_meta"`
 }
 
 // ask sends a request and waits for its response.
@@ -115,7 +117,7 @@ func (a *ourAgent) round(context.Context) (values, error) {
 			return nil, err
 		}
 		times = append(times, time.Since(start))
-		if result.IsError || result.Structure.Outcome != "exited" {
+		if result.IsError || result.Meta.Details.Outcome != "exited" {
 			return nil, fmt.Errorf("the tool answered %+v", result)
 		}
 	}

@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 	"internal/dialect/opencode":   {"messages", "internal/dialect", "internal/shelltext", "internal/artifact", "github.com/oklog/ulid/v2"},
 	"internal/dialect/codelia":    {"messages", "internal/dialect", "internal/shelltext", "internal/artifact", "github.com/oklog/ulid/v2"},
 	"internal/dialect/omp":        {"messages", "internal/dialect", "internal/shelltext", "internal/shelltext/urls", "internal/shelltext/minimize", "internal/artifact", "github.com/charmbracelet/x/ansi", "github.com/oklog/ulid/v2"},
-	"internal/gateway/mcp":        {"messages", "internal/dialect", "internal/dialect/core", "internal/gateway/mcp/web", "internal/gateway/mcp/tasks", "spill/view", mcpLib, rpcLib, "github.com/google/jsonschema-go", "github.com/oklog/ulid/v2"},
+	"internal/gateway/mcp":        {"messages", "internal/dialect", "internal/dialect/core", "internal/gateway/mcp/web", "internal/gateway/mcp/tasks", "spill/view", mcpLib, rpcLib, "github.com/oklog/ulid/v2"},
 	"internal/gateway/mcp/web":    {mcpLib},
 	"internal/gateway/mcp/tasks":  {mcpLib, rpcLib},
 	"internal/test/mcptest":       {},

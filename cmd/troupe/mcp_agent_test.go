@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -113,6 +114,9 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+// waitedEnd matches what follows the output of a job in the text of a wait.
+var waitedEnd = regexp.MustCompile(`(?m)^(\[|(\* )?job j)|\z`)
+
 // ask calls a tool. What it refuses is an error, whose text is all it says.
 func ask[T any](ctx context.Context, a *agent, tool string, args params) (T, string, error) {
 	var v T
@@ -124,11 +128,27 @@ func ask[T any](ctx context.Context, a *agent, tool string, args params) (T, str
 	if r.IsError {
 		return v, text, errors.New(text)
 	}
-	b, err := json.Marshal(r.StructuredContent)
+	if r.StructuredContent != nil {
+		return v, text, errors.New("the result has a structure, which some clients show instead of its text")
+	}
+	b, err := json.Marshal(r.Meta[mcp.DetailsKey])
 	if err != nil {
 		return v, text, err
 	}
-	return v, text, json.Unmarshal(b, &v)
+	err = json.Unmarshal(b, &v)
+	switch v := any(&v).(type) { // what only the text has
+	case *core.RunResult:
+		v.Output = text[:v.Shown]
+	case *core.WaitResult:
+		for i, job := range v.Jobs {
+			_, after, _ := strings.Cut(text, "job "+job.JobID+" ")
+			_, after, _ = strings.Cut(after, "\n")
+			v.Jobs[i].Output = after[:waitedEnd.FindStringIndex(after)[0]]
+		}
+	case *core.Screen:
+		v.Screen = strings.Split(text, "\n")
+	}
+	return v, text, err
 }
 
 // mustCall calls a tool and fails the test if the call fails.

@@ -11,6 +11,7 @@ import (
 
 	"troupe/internal/cli"
 	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -188,7 +189,7 @@ func (w *scribe) runs() string {
 	w.t.Helper()
 	r := w.call("run", params{"command": "exec sleep 600", "background": true})
 	require.Nil(w.t, r.Error)
-	return r.Result["structuredContent"].(params)["job_id"].(string)
+	return r.Result["_meta"].(params)[mcp.DetailsKey].(params)["job_id"].(string)
 }
 
 // answer is the next line that is no notification.
@@ -207,7 +208,7 @@ func (w *scribe) running(job string) bool {
 	id := w.send("tools/call", params{"name": "read", "arguments": params{"job_id": job}})
 	s := w.answer()
 	require.Equal(w.t, float64(id), s.ID, "%v", s)
-	return s.Result["structuredContent"].(params)["running"] == true
+	return s.Result["_meta"].(params)[mcp.DetailsKey].(params)["running"] == true
 }
 
 // refuses reads the refusal of a line with this code; 0: there is none.

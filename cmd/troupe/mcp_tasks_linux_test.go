@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/internal/gateway/mcp"
 )
 
 // until asks for a task until it is in a state.
@@ -34,12 +36,12 @@ func TestMCPTask(t *testing.T) {
 	open()
 	result := w.until(id, "completed")["result"].(params)
 	require.NotEqual(t, true, result["isError"])
-	structure := result["structuredContent"].(params)
-	require.Equal(t, "begun\ndone\n", structure["output"])
+	structure := result["_meta"].(params)[mcp.DetailsKey].(params)
+	require.Equal(t, "begun\ndone\n", result["content"].([]any)[0].(params)["text"].(string)[:int(structure["shown"].(float64))])
 	require.InDelta(t, 4, structure["exit_code"], 0)
 	quick := w.call("run", params{"command": "echo quick"}).Result
 	require.NotEqual(t, "task", quick["resultType"])
-	require.NotContains(t, quick["structuredContent"], "notifications")
+	require.NotContains(t, quick["_meta"].(params)[mcp.DetailsKey], "notifications")
 }
 
 // A task that is cancelled ends its tree, and so does the leaving of its client.
@@ -86,6 +88,6 @@ func TestMCPTaskAsksForInput(t *testing.T) {
 		r := w.ask("tasks/update", params{"taskId": id, "inputResponses": params{key: params{"action": "accept", "content": params{"input": answer}}}})
 		require.Nil(t, r.Error)
 	}
-	result := w.until(id, "completed")["result"].(params)["structuredContent"].(params)
-	require.Equal(t, "got one, two\n", result["output"])
+	result := w.until(id, "completed")["result"].(params)
+	require.Contains(t, result["content"].([]any)[0].(params)["text"], "got one, two\n")
 }

@@ -72,6 +72,22 @@ func TestMCPPromotesItsOwn(t *testing.T) {
 	}
 }
 
+// A result carries its output once, and only that is long.
+func TestMCPResultCarriesItsOutputOnce(t *testing.T) {
+	t.Parallel()
+	a := serves(t, nil).agent(withRounds, nil)
+	for _, args := range []params{{"command": "seq 3500"}, {"command": "seq 20000"}, {"command": "seq 3500; read -r x", "interactive": true}} {
+		r, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: "run", Arguments: args})
+		require.NoError(t, err)
+		whole, err := json.Marshal(r)
+		require.NoError(t, err)
+		text, err := json.Marshal(r.Content[0].(*sdk.TextContent).Text)
+		require.NoError(t, err)
+		require.Greater(t, len(text), 16_000)
+		require.Less(t, len(whole)-len(text), 1_500, args)
+	}
+}
+
 // A wait is for what it names: a port, a pattern, quiet, input; and when none of it can
 // come any more it says so.
 func TestMCPWaitsForWhatItNames(t *testing.T) {

@@ -16,8 +16,7 @@ import (
 const tsSteps = 20
 
 // The official TypeScript clients work with the program for a day: the SDK of the
-// revisions with sessions, and that of the one without, over either transport. They
-// check each result against the schema of its tool by themselves.
+// revisions with sessions, and that of the one without, over either transport.
 func TestMCPDayOfTypeScriptClients(t *testing.T) {
 	t.Parallel()
 	node, modules := need.Node(t)

@@ -13,21 +13,21 @@ type JobRecord struct {
 	Name        string   `json:"name,omitempty"`
 	Command     string   `json:"command"`
 	Description string   `json:"description,omitempty"`
-	Session     string   `json:"session,omitempty" jsonschema:"of a live shell"`
-	State       string   `json:"state" jsonschema:"queued, starting, running, stopping, draining or finished"`
+	Session     string   `json:"session,omitempty"` // of a live shell
+	State       string   `json:"state"`             // queued, starting, running, stopping, draining or finished
 	Running     bool     `json:"running"`
 	Background  bool     `json:"background,omitempty"`
-	Outcome     string   `json:"outcome,omitempty" jsonschema:"how it ended: exited, signaled, timed_out, cancelled, failed_to_start or lost; nothing while it runs"`
-	ExitCode    *int     `json:"exit_code" jsonschema:"null while it runs; its own, 128+n when signal n ended it, 124 timed out, 130 cancelled, 126 or 127 not executed, 125 lost"`
-	Signal      string   `json:"signal,omitempty" jsonschema:"that ended it"`
-	Cause       string   `json:"cause,omitempty" jsonschema:"who ended it, and why"`
-	Waiting     string   `json:"waiting_for,omitempty" jsonschema:"input: it waits for input; secret: for a password, on a terminal that shows nothing of it"`
+	Outcome     string   `json:"outcome,omitempty"`     // how it ended: exited, signaled, timed_out, cancelled, failed_to_start or lost; nothing while it runs
+	ExitCode    *int     `json:"exit_code"`             // null while it runs; its own, 128+n when signal n ended it, 124 timed out, 130 cancelled, 126 or 127 not executed, 125 lost
+	Signal      string   `json:"signal,omitempty"`      // that ended it
+	Cause       string   `json:"cause,omitempty"`       // who ended it, and why
+	Waiting     string   `json:"waiting_for,omitempty"` // input: it waits for input; secret: for a password, on a terminal that shows nothing of it
 	DurationMS  int64    `json:"duration_ms"`
-	Cwd         string   `json:"cwd,omitempty" jsonschema:"directory in which it began"`
-	SessionCwd  string   `json:"session_cwd,omitempty" jsonschema:"directory in which its session is now"`
+	Cwd         string   `json:"cwd,omitempty"`         // directory in which it began
+	SessionCwd  string   `json:"session_cwd,omitempty"` // directory in which its session is now
 	PID         int      `json:"pid,omitempty"`
-	Flags       []string `json:"flags,omitempty" jsonschema:"what else is to be known, see docs/api.md"`
-	Survivors   []int    `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
+	Flags       []string `json:"flags,omitempty"`     // what else is to be known, see docs/api.md
+	Survivors   []int    `json:"survivors,omitempty"` // processes that could not be ended
 	escaped     bool     // Survivors have left the cgroup of the job, and a stop ends them
 	Outputs     []Stream `json:"outputs,omitempty"`
 	Error       *Error   `json:"error,omitempty"`
@@ -37,7 +37,7 @@ type JobRecord struct {
 type Stream struct {
 	Stream   string `json:"stream"`
 	Bytes    int64  `json:"bytes"`
-	Artifact string `json:"artifact" jsonschema:"the resource that is all of it"`
+	Artifact string `json:"artifact"` // the resource that is all of it
 }
 
 // Error is an error for machines and for people.
@@ -50,15 +50,15 @@ type Error struct {
 
 // OutputExcerpt is the part of an output that a result shows.
 type OutputExcerpt struct {
-	Output    string `json:"output"`
-	Truncated bool   `json:"truncated,omitempty" jsonschema:"there is more of it than is shown"`
-	Stream    string `json:"stream,omitempty" jsonschema:"which; nothing: all there is"`
-	From      int64  `json:"from" jsonschema:"the first byte that is shown"`
-	Next      int64  `json:"next" jsonschema:"the byte behind the last one that is shown: from of a read that goes on. 0 where two streams are shown together"`
-	Line      int64  `json:"line,omitempty" jsonschema:"number of the first line that is shown, where it is known"`
-	Bytes     int64  `json:"bytes" jsonschema:"of the whole output"`
-	Lines     int64  `json:"lines,omitempty" jsonschema:"of the whole output, where they are counted"`
-	Missing   []Gap  `json:"missing,omitempty" jsonschema:"ranges of bytes that were not kept, because the output outgrew its quota"`
+	Output    string `json:"-"`                   // in the text alone, which begins with it
+	Truncated bool   `json:"truncated,omitempty"` // there is more of it than is shown
+	Stream    string `json:"stream,omitempty"`    // which; nothing: all there is
+	From      int64  `json:"from"`                // the first byte that is shown
+	Next      int64  `json:"next"`                // the byte behind the last one that is shown: from of a read that goes on. 0 where two streams are shown together
+	Line      int64  `json:"line,omitempty"`      // number of the first line that is shown, where it is known
+	Bytes     int64  `json:"bytes"`               // of the whole output
+	Lines     int64  `json:"lines,omitempty"`     // of the whole output, where they are counted
+	Missing   []Gap  `json:"missing,omitempty"`   // ranges of bytes that were not kept, because the output outgrew its quota
 }
 
 // Gap is a range of an output whose bytes were not kept.
@@ -80,14 +80,15 @@ type Notice struct {
 
 // ResultNotices is the part that every result carries.
 type ResultNotices struct {
-	Notifications []Notice `json:"notifications,omitempty" jsonschema:"jobs of yours that have ended since the last result; each end is told once"`
-	Note          string   `json:"note,omitempty" jsonschema:"what happened, and what can be done next"`
+	Notifications []Notice `json:"notifications,omitempty"` // jobs of yours that have ended since the last result; each end is told once
+	Note          string   `json:"note,omitempty"`          // what happened, and what can be done next
 }
 
 // RunResult is the result of run, read and write.
 type RunResult struct {
 	JobRecord
 	OutputExcerpt
+	Shown int `json:"shown"` // how many bytes of the text are the output
 	ResultNotices
 }
 
@@ -110,8 +111,8 @@ type Session struct {
 // WaitResult is the result of wait.
 type WaitResult struct {
 	Satisfied  bool        `json:"satisfied"`
-	TimedOut   bool        `json:"timed_out,omitempty" jsonschema:"the time is spent; the jobs go on"`
-	Impossible bool        `json:"impossible,omitempty" jsonschema:"a job has ended without what was waited for"`
+	TimedOut   bool        `json:"timed_out,omitempty"`  // the time is spent; the jobs go on
+	Impossible bool        `json:"impossible,omitempty"` // a job has ended without what was waited for
 	Jobs       []WaitedJob `json:"jobs"`
 	ResultNotices
 }
@@ -120,26 +121,26 @@ type WaitResult struct {
 type WaitedJob struct {
 	JobRecord
 	Met    bool   `json:"met"`
-	Output string `json:"output,omitempty" jsonschema:"the end of what it wrote"`
+	Output string `json:"-"` // the end of what it wrote, in the text alone
 }
 
 // StopResult is the result of stop.
 type StopResult struct {
 	Jobs      []JobRecord `json:"jobs"`
-	Closed    string      `json:"closed,omitempty" jsonschema:"the session that was closed"`
-	Survivors []int       `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
+	Closed    string      `json:"closed,omitempty"`    // the session that was closed
+	Survivors []int       `json:"survivors,omitempty"` // processes that could not be ended
 	ResultNotices
 }
 
 // Screen is the result of screen.
 type Screen struct {
 	JobID     string   `json:"job_id"`
-	Screen    []string `json:"screen" jsonschema:"the rows of the terminal, without the blanks at their ends"`
-	Row       int      `json:"row" jsonschema:"of the cursor, from 0"`
+	Screen    []string `json:"-"`   // the rows of the terminal, without the blanks at their ends, in the text alone
+	Row       int      `json:"row"` // of the cursor, from 0
 	Col       int      `json:"col"`
 	Rows      int      `json:"rows"`
 	Cols      int      `json:"cols"`
-	Alternate bool     `json:"alternate,omitempty" jsonschema:"a program has the whole screen, as an editor"`
+	Alternate bool     `json:"alternate,omitempty"` // a program has the whole screen, as an editor
 	Title     string   `json:"title,omitempty"`
 	Running   bool     `json:"running"`
 	ResultNotices
@@ -240,3 +241,9 @@ func Resource(job messages.JobID) string { return "job://" + string(job) }
 
 // Carry sets the notices of a result.
 func (t *ResultNotices) Carry(notices []Notice) { t.Notifications = notices }
+
+// Carry sets the notices, and how much of the text is the output.
+func (r *RunResult) Carry(notices []Notice) {
+	r.ResultNotices.Carry(notices)
+	r.Shown = len(r.Output)
+}

@@ -180,7 +180,7 @@ func TestAClientHasFewTasks(t *testing.T) {
 		before := time.Now()
 		last := asksFor(t, wire, maxLive)
 		require.NotEqual(t, "task", last["resultType"])
-		require.NotNil(t, last["structuredContent"], last)
+		require.NotNil(t, last["_meta"].(map[string]any)[DetailsKey], last)
 		require.Equal(t, core.DefaultWait, time.Since(before))
 		require.NoError(t, wire.Close())
 		<-served

@@ -30,11 +30,11 @@ func TestAnErrorThatNobodyReadsTellsNoEnds(t *testing.T) {
 	c.hasEnded(messages.Job{ID: "j1", UID: "one", State: messages.Finished, Outcome: messages.Exited})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, _ = c.failed(gone, messages.Invalid("x", "x is wrong")) // nobody reads it
-	r, _, err := c.failed(t.Context(), messages.Invalid("x", "x is wrong"))
+	_, _ = c.failed(gone, messages.Invalid("x", "x is wrong")) // nobody reads it
+	r, err := c.failed(t.Context(), messages.Invalid("x", "x is wrong"))
 	require.NoError(t, err)
 	require.Contains(t, r.Content[0].(*sdk.TextContent).Text, "j1")
-	r, _, err = c.failed(t.Context(), messages.Invalid("x", "x is wrong"))
+	r, err = c.failed(t.Context(), messages.Invalid("x", "x is wrong"))
 	require.NoError(t, err)
 	require.NotContains(t, r.Content[0].(*sdk.TextContent).Text, "j1", "it was told")
 }
@@ -46,7 +46,7 @@ func TestAnEndThatNobodyReadIsToldAgain(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, Outcome: messages.Exited}
-	_, _, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Job{ended}})
+	_, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Job{ended}})
 	require.Error(t, err)
 	told := c.takeNotices()
 	require.Len(t, told, 1)

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// DetailsKey names the details of a dialect tool's result. A model does not see them;
+// DetailsKey names the details of a result in its _meta. A model does not see them;
 // hosts that know the dialect do.
 const DetailsKey = "troupe/details"
 
@@ -81,8 +81,7 @@ func (c *client) addDialect(d *Dialect) {
 			}
 			s, err := c.speaks(ctx, d, req.ClientInfo)
 			if err != nil {
-				result, _, err := c.failed(ctx, err)
-				return result, err
+				return c.failed(ctx, err)
 			}
 			return s.call(ctx, &call{client: c, req: req})
 		})
@@ -164,8 +163,7 @@ func (s *dialectSession) call(ctx context.Context, c *call) (*sdk.CallToolResult
 		return nil, ctx.Err()
 	}
 	if err != nil { // the host's error is a result, so that a model can react to it
-		result, _, err := c.failed(ctx, err)
-		return result, err
+		return c.failed(ctx, err)
 	}
 	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: r.Text}}, IsError: r.IsError}
 	if r.Details != nil {

@@ -103,15 +103,19 @@ func TestBadInputOfATool(t *testing.T) {
 // A result and a refusal are these bytes, in the revisions with sessions and without.
 func TestAResultIsTheseBytes(t *testing.T) {
 	const (
+		details = `"troupe/details":{"satisfied":true,"jobs":[{"job_id":"j1","command":"a \u003cb\u003e \u0026\u0026 \"c\"","state":"finished","running":false,` +
+			`"outcome":"exited","exit_code":0,"duration_ms":0,"outputs":[{"stream":"merged","bytes":7,"artifact":"artifact://j1/merged"}],"met":true}]}`
 		found = `"content":[{"type":"text","text":"what was waited for has come\n* job j1 exited with code 0 after 0.00 s: a \u003cb\u003e \u0026\u0026 \"c\"; merged 7 bytes\n` +
-			`\u003cout\u003e\u0026\n\\\"\n"}],"structuredContent":{"jobs":[{"command":"a \u003cb\u003e \u0026\u0026 \"c\"","duration_ms":0,"exit_code":0,"job_id":"j1","met":true,` +
-			`"outcome":"exited","output":"\u003cout\u003e\u0026\n\\\"","outputs":[{"artifact":"artifact://j1/merged","bytes":7,"stream":"merged"}],"running":false,"state":"finished"}],"satisfied":true}`
+			`\u003cout\u003e\u0026\n\\\"\n"}]`
 		refused = `"content":[{"type":"text","text":"any is a number; it must be true or false (invalid_params, any)\n"}],"isError":true`
 		failed  = `"content":[{"type":"text","text":"a signal is sent to job_ids, and ends nothing by itself: there is no grace (invalid_params, signal)\n"}],"isError":true`
 	)
-	for revision, around := range map[string][2]string{
-		withSessions:    {`{`, `}`},
-		firstWithRounds: {`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"troupe","title":"troupe","version":""}},`, `,"resultType":"complete"}`},
+	for revision, around := range map[string][3]string{
+		withSessions: {`{"_meta":{` + details + `},`, `{`, `}`},
+		firstWithRounds: {
+			`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"troupe","title":"troupe","version":""},` + details + `},`,
+			`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"troupe","title":"troupe","version":""}},`, `,"resultType":"complete"}`,
+		},
 	} {
 		s := New(Options{Host: &oneJob{}, Scope: "mcp"})
 		t.Cleanup(s.Close)
@@ -125,7 +129,11 @@ func TestAResultIsTheseBytes(t *testing.T) {
 			{"wait", `{"any":true,"any":1}`, refused},
 			{"stop", `{"signal":"x","all":true}`, failed},
 		} {
-			require.Equal(t, around[0]+c[2]+around[1], w.call(c[0], c[1]), "%s %s", revision, c[1])
+			before := around[1]
+			if c[2] == found {
+				before = around[0]
+			}
+			require.Equal(t, before+c[2]+around[2], w.call(c[0], c[1]), "%s %s", revision, c[1])
 		}
 	}
 }

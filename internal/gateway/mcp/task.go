@@ -38,17 +38,10 @@ func (c *call) asTask(ctx context.Context, f *activeRun) (answer, error) {
 			defer late.Stop()
 		}
 		a, err := c.await(ctx, f)
-		var result *sdk.CallToolResult
-		var shown any
 		if err != nil {
-			result, shown, err = c.failed(ctx, err)
-		} else {
-			result, shown, err = c.answer(ctx, a)
+			return c.failed(ctx, err)
 		}
-		if result != nil && shown != nil {
-			result.StructuredContent = shown
-		}
-		return result, err
+		return c.answer(ctx, a)
 	}}, nil
 }
 

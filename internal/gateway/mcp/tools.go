@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"troupe/internal/dialect/core"
@@ -14,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// result is the structured result of a tool. It also has a text and carries notices.
+// result is the result of a tool: the text, and details for programs. It carries notices.
 type result interface {
 	Text() string
 	Carry(notices []core.Notice)
@@ -41,35 +40,31 @@ func (c *client) addTools() {
 	for _, t := range core.Tools(c.options.Beside) {
 		switch t.Name {
 		case "run":
-			add[core.Run, core.RunResult](c, t, (*call).run)
+			add(c, t, (*call).run)
 		case "read":
-			add[core.Read, core.RunResult](c, t, (*call).read)
+			add(c, t, (*call).read)
 		case "write":
-			add[core.Write, core.RunResult](c, t, (*call).write)
+			add(c, t, (*call).write)
 		case "stop":
-			add[core.Stop, core.StopResult](c, t, (*call).stop)
+			add(c, t, (*call).stop)
 		case "list":
-			add[core.List, core.Jobs](c, t, (*call).list)
+			add(c, t, (*call).list)
 		case "wait":
-			add[core.Await, core.WaitResult](c, t, (*call).wait)
+			add(c, t, (*call).wait)
 		case "promote":
-			add[core.Job, core.RunResult](c, t, (*call).promote)
+			add(c, t, (*call).promote)
 		case "screen":
-			add[core.Job, core.Screen](c, t, (*call).screen)
+			add(c, t, (*call).screen)
 		}
 	}
 }
 
-// add adds one tool. An error has no structure: a client that shows structure would
-// hide the text, which says all.
-func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context, In) (answer, error)) {
-	schema, err := jsonschema.For[Out](nil)
-	if err != nil {
-		panic("the result of the tool " + t.Name + " has no schema: " + err.Error())
-	}
+// add adds one tool. Its result has no structuredContent, and so no schema: some clients show
+// a model that alone, others the text, and an output in both is sent twice.
+func add[In any](c *client, t core.Tool, handle func(*call, context.Context, In) (answer, error)) {
 	no := false
 	tool := &sdk.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description, OutputSchema: schema,
+		Name: t.Name, Title: t.Title, Description: t.Description,
 		Annotations: &sdk.ToolAnnotations{
 			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent, DestructiveHint: &t.Destructive, OpenWorldHint: &no,
 		},
@@ -79,17 +74,18 @@ func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context
 	}
 	c.parameters[t.Name] = parametersOf[In]()
 	sdk.AddTool(c.sdk, tool, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		return serve(ctx, c, req, in, handle)
+		result, err := serve(ctx, c, req, in, handle)
+		return result, nil, err
 	})
 }
 
 // serve serves one call.
-func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in In, handle func(*call, context.Context, In) (answer, error)) (*sdk.CallToolResult, any, error) {
+func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in In, handle func(*call, context.Context, In) (answer, error)) (*sdk.CallToolResult, error) {
 	select {
 	case c.calls <- struct{}{}:
 		defer func() { <-c.calls }()
 	default:
-		return c.refuse(ctx, errMany), nil, nil
+		return c.refuse(ctx, errMany), nil
 	}
 	var a answer
 	err := c.enter(ctx, req.ClientInfo)
@@ -103,12 +99,12 @@ func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in 
 }
 
 // answer sends a result with the pending notices.
-func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any, error) {
+func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, error) {
 	switch {
 	case a.asks != nil:
-		return a.asks, nil, nil
+		return a.asks, nil
 	case a.later != nil:
-		return nil, nil, tasks.Later(a.later)
+		return nil, tasks.Later(a.later)
 	}
 	for _, job := range a.jobs {
 		switch {
@@ -123,11 +119,11 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any
 		c.goesOnAlone(ctx, job)
 	}
 	if ctx.Err() != nil {
-		return nil, nil, ctx.Err()
+		return nil, ctx.Err()
 	}
 	a.Carry(c.takeNotices())
 	content := append([]sdk.Content{&sdk.TextContent{Text: a.Text()}}, a.links...)
-	return &sdk.CallToolResult{Content: content}, a.result, nil
+	return &sdk.CallToolResult{Content: content, Meta: sdk.Meta{DetailsKey: a.result}}, nil
 }
 
 // goesOnAlone lists a background job and follows its end.
@@ -144,15 +140,15 @@ func (c *client) followEnd(ctx context.Context, job messages.JobID) {
 }
 
 // failed returns an error as the result of a tool, so that a model can react to it.
-func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, any, error) {
+func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, error) {
 	var e *messages.Error
 	if !errors.As(err, &e) {
 		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
+			return nil, ctx.Err()
 		}
 		e = coded(err)
 	}
-	return c.refuse(ctx, e), nil, nil
+	return c.refuse(ctx, e), nil
 }
 
 func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolResult {

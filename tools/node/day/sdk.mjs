@@ -38,7 +38,7 @@ export async function connect({ sdk, over, name = 'day', mode = { pin: revisions
   }
   await client.connect(transport);
   agent.revision ??= client.getNegotiatedProtocolVersion();
-  agent.tools = (await client.listTools()).tools; // from now on each result is checked against its schema
+  agent.tools = (await client.listTools()).tools;
   return agent;
 }
 
@@ -51,12 +51,21 @@ class Agent {
     return this.sdk === 'v1' ? this.client.callTool(params, undefined, options) : this.client.callTool(params, options);
   }
 
-  // call is ask of what must succeed: its structure, with the text.
+  // call is ask of what must succeed: its details, with the text and the output in it.
   async call(name, args = {}, options = {}) {
     const r = await this.ask(name, args, options);
     const text = r.content[0].text;
     assert.ok(!r.isError, `${name} ${JSON.stringify(args).slice(0, 300)}: ${text}`);
-    return { ...r.structuredContent, text };
+    assert.equal(r.structuredContent, undefined); // some clients show it instead of the text
+    const details = r._meta['troupe/details'];
+    const found = { ...details, text };
+    if ('shown' in details) found.output = Buffer.from(text).subarray(0, details.shown).toString();
+    if (name === 'screen') found.screen = text.split('\n');
+    if (name === 'wait' && details.jobs.length === 1) {
+      const job = text.slice(text.indexOf(`job ${details.jobs[0].job_id}`));
+      found.jobs[0].output = job.slice(job.indexOf('\n') + 1).split(/^\[/m)[0];
+    }
+    return found;
   }
 
   // refused is ask of what must fail: the text, which is all there is.
