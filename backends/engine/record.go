@@ -11,6 +11,7 @@ type RecordKind string
 
 // The kinds, in a job's order.
 const (
+	RecordStarting  RecordKind = "starting" // its process is about to be forked
 	RecordStarted   RecordKind = "started"
 	RecordExited    RecordKind = "exited"
 	RecordDrained   RecordKind = "drained"
@@ -35,6 +36,14 @@ type Record struct {
 	Dir       string // directory of a live shell or its commands
 	OOM       messages.Tristate
 	Seq       uint64 // of the ProcessExited that follows a RecordDrained
+}
+
+// recordStarting records that the job is about to start. If the engine dies then, a start of
+// it again would run it twice.
+func (j *job) recordStarting() {
+	if j.engine.opt.Journal != nil {
+		j.engine.opt.Journal(Record{Kind: RecordStarting, Job: j.id, At: time.Now()})
+	}
 }
 
 func (j *job) recordStart(at time.Time, c child) {

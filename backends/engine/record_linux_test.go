@@ -66,10 +66,10 @@ func TestRecords(t *testing.T) {
 		for _, x := range d.records {
 			kinds = append(kinds, x.Kind)
 		}
-		if !reflect.DeepEqual(kinds, []RecordKind{RecordStarted, RecordExited, RecordDrained, RecordForgotten}) {
+		if !reflect.DeepEqual(kinds, []RecordKind{RecordStarting, RecordStarted, RecordExited, RecordDrained, RecordForgotten}) {
 			t.Errorf("%q: recorded %v", text, kinds)
 		} else {
-			start, exit, drained := d.records[0], d.records[1], d.records[2]
+			start, exit, drained := d.records[1], d.records[2], d.records[3]
 			if start.PID == 0 || start.StartTime == 0 || start.Isolation == "" || exit.PID != start.PID || exit.Status != want || drained.Status != want ||
 				drained.Seq != f.Seq || drained.Rusage != f.Rusage || exit.Rusage.MaxRSS != f.Rusage.MaxRSS { // the times of a zombie are rounded at each look
 				t.Errorf("%q: %+v", text, d.records)

@@ -115,6 +115,9 @@ func (j *job) launch() {
 	if spec == nil {
 		return
 	}
+	if try == 1 {
+		j.recordStarting()
+	}
 	if spec.In != "" {
 		j.enter(spec)
 		return

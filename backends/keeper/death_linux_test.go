@@ -171,6 +171,35 @@ func TestAnotherBoot(t *testing.T) {
 	c.Close(false)
 }
 
+// A keeper that dies between the fork of a job and the record of that has recorded that it
+// starts the job: a start that is repeated does not run it again.
+func TestFaultKeeperDiesWhileItStarts(t *testing.T) {
+	dir := keeperDir(t)
+	endAll(t, dir)
+	c := open(t, dir)
+	_, pid := c.Keeper()
+	file := filepath.Join(t.TempDir(), "runs")
+	id := newUID()
+	e := newEar(t)
+	spec := shell(id, "echo run >>"+file+"; echo ready; sleep 600")
+	c.Start(spec, e.facts).NotifyGrowth(messages.Merged, 5)
+	await[messages.OutputGrew](e, 1)
+	c.Abandon()
+	kill(t, pid)
+	keeper.Starting(t, dir)
+	c = open(t, dir)
+	e = newEar(t)
+	again := c.Start(spec, e.facts)
+	if l := await[messages.ProcessLost](e, 1); l.Err.Reason != "keeper" || !strings.Contains(l.Err.Message, "whether the job has run is unknown") {
+		t.Errorf("%+v", l)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "run\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	again.Settle(lastNumber(e))
+	c.Close(false)
+}
+
 // With few descriptors left what is asked fails with a code, and works again when
 // there are some (F33).
 func TestFewDescriptors(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -96,16 +97,18 @@ func TestFaultKeepersJournalIsDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := strings.Index(string(text), string(hit))
-	if at < 0 {
+	records := regexp.MustCompile(string(hit)).FindAllIndex(text, -1)
+	if len(records) < 2 {
 		t.Fatal("the start is not recorded")
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.WriteAt([]byte{text[at] ^ 2}, int64(at)); err != nil {
-		t.Fatal(err)
+	for _, at := range records {
+		if _, err := file.WriteAt([]byte{text[at[0]] ^ 2}, int64(at[0])); err != nil {
+			t.Fatal(err)
+		}
 	}
 	file.Close()
 	if keeper.Damage(dir) == "" {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"troupe/backends/engine"
+
 	"troupe/backends"
 	"troupe/messages"
 )
@@ -25,6 +27,24 @@ func (c *Client) Abandon() {
 // Reboot makes a journal one of another run of the machine.
 func Reboot(t *testing.T, dir string) {
 	t.Helper()
+	rewriteJournal(t, dir, func(e *entry) bool {
+		if e.Kind == entryOpened {
+			e.BootID = "another"
+		}
+		return true
+	})
+}
+
+// Starting makes the journal of a dead keeper one that it left between the fork of its jobs and
+// the record of that.
+func Starting(t *testing.T, dir string) {
+	t.Helper()
+	rewriteJournal(t, dir, func(e *entry) bool { return e.Kind != string(engine.RecordStarted) })
+}
+
+// rewriteJournal passes each entry of a journal to edit, which says whether it stays.
+func rewriteJournal(t *testing.T, dir string, edit func(*entry) bool) {
+	t.Helper()
 	path := filepath.Join(dir, journalName)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -33,8 +53,8 @@ func Reboot(t *testing.T, dir string) {
 	entries, _, _ := readRecords(text)
 	text = nil
 	for _, e := range entries {
-		if e.Kind == entryOpened {
-			e.BootID = "another"
+		if !edit(&e) {
+			continue
 		}
 		if text, err = appendRecord(text, e); err != nil {
 			t.Fatal(err)

@@ -27,12 +27,12 @@ type entry struct {
 	// of limited
 	Limits *spill.Limits `json:"limits,omitempty"`
 
-	// of started
+	// of starting and started
 	PID       int                `json:"pid,omitempty"`
 	StartTime uint64             `json:"start,omitempty"`
 	Isolation messages.Isolation `json:"iso,omitempty"`
 	Separate  bool               `json:"sep,omitempty"`
-	Meta      []byte             `json:"meta,omitempty"` // also of noted
+	Meta      []byte             `json:"meta,omitempty"` // of starting and noted; of started in the journals of older keepers
 
 	// of exited and drained
 	Status messages.ExitStatus `json:"status,omitzero"`
@@ -139,11 +139,12 @@ func damageText(damaged []spill.Gap) string {
 
 // journaledJob is the journal's knowledge of one job.
 type journaledJob struct {
-	started, exited, drained *entry
-	meta                     []byte
-	settled                  uint64
-	collected                bool
-	lost                     bool // an earlier keeper died before the job's end
+	started         *entry // or starting: without a process
+	exited, drained *entry
+	meta            []byte
+	settled         uint64
+	collected       bool
+	lost            bool // an earlier keeper died before the job's end
 }
 
 // over reports whether no process of the job runs: its end is known, or it is lost.
@@ -174,7 +175,7 @@ func (l *journalTable) note(e entry) {
 		return
 	}
 	p := l.jobs[e.Job]
-	if e.Kind == string(engine.RecordStarted) && p == nil {
+	if p == nil && (e.Kind == string(engine.RecordStarting) || e.Kind == string(engine.RecordStarted)) {
 		l.jobs[e.Job] = &journaledJob{started: &e, meta: e.Meta}
 		return
 	}
@@ -186,6 +187,10 @@ func (l *journalTable) note(e entry) {
 		return
 	}
 	switch e.Kind {
+	case string(engine.RecordStarted):
+		if p.started.PID == 0 {
+			p.started = &e
+		}
 	case string(engine.RecordExited):
 		p.exited = &e
 	case string(engine.RecordDrained):

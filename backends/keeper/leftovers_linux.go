@@ -136,13 +136,13 @@ func statOf(pid int) []string {
 // lost.
 func (s *server) restore(left *journalTable, boot string, survivors map[messages.UID][]messages.Survivor) {
 	for id, p := range left.jobs {
-		c := &servedJob{separate: p.started.Separate, meta: p.meta, over: true, left: p}
+		c := &servedJob{separate: p.started.Separate, meta: p.meta, started: true, over: true, left: p}
 		s.jobs[id] = c
-		s.engine.Restore(engine.Restored{
-			ID: id, Meta: p.meta,
-			Started: &messages.ProcessStarted{PID: p.started.PID, StartTime: p.started.StartTime, At: p.started.At, Isolation: p.started.Isolation},
-			Facts:   s.factsOf(p, left.opened != nil && left.opened.BootID != boot, survivors[id]),
-		})
+		r := engine.Restored{ID: id, Meta: p.meta, Facts: s.factsOf(p, left.opened != nil && left.opened.BootID != boot, survivors[id])}
+		if p.started.PID != 0 {
+			r.Started = &messages.ProcessStarted{PID: p.started.PID, StartTime: p.started.StartTime, At: p.started.At, Isolation: p.started.Isolation}
+		}
+		s.engine.Restore(r)
 	}
 }
 
@@ -155,8 +155,11 @@ func (s *server) factsOf(p *journaledJob, rebooted bool, survivors []messages.Su
 	if end == nil {
 		lost := messages.ProcessLost{At: time.Now(), Survivors: survivors, Err: *refused(messages.Internal, "keeper",
 			"the keeper died while the job ran; how the job ended is unknown", lostHint)}
-		if rebooted {
+		switch {
+		case rebooted:
 			lost.Err.Reason, lost.Err.Message = "reboot", "the machine went down while the job ran; how the job ended is unknown"
+		case p.started.PID == 0:
+			lost.Err.Message = "the keeper died while it started the job; whether the job has run is unknown, so it is not started again"
 		}
 		return []messages.ProcessFact{lost}
 	}

@@ -259,11 +259,13 @@ func (s *server) record(r engine.Record) {
 	c := s.jobs[r.Job]
 	switch {
 	case c == nil:
+	case r.Kind == engine.RecordStarting:
+		e.Separate, e.Meta = c.separate, c.meta
 	case r.Kind == engine.RecordStarted:
-		e.Separate, e.Meta, c.started = c.separate, c.meta, true
+		e.Separate, c.started = c.separate, true
 	case r.Kind == engine.RecordForgotten:
 		delete(s.jobs, r.Job)
-		if s.options.Alone { // its log is a file already
+		if s.options.Alone && c.started { // its log is a file already
 			e = entry{Kind: entryCollected, Job: r.Job, At: r.At}
 			break
 		}
