@@ -184,8 +184,11 @@ func (c *chaos) fills(r *chaosRound, f chaosFault, seen *int) {
 	if err := os.Remove(c.full); err != nil {
 		c.t.Error(err)
 	}
-	r.filled = append(r.filled, time.Now())
+	r.filled = append(r.filled, time.Now(), time.Now().Add(journalRetry))
 }
+
+// journalRetry is how long the journal may still refuse requests when there is room again.
+const journalRetry = 6 * time.Second
 
 // removes removes sockets.
 func (c *chaos) removes(what string) {

@@ -303,7 +303,7 @@ func (c *chaos) judgeClient(r *chaosRound, j *chaosJob, e evidence, told toldEnd
 		c.all.add("clients that were told that the output is gone", 1)
 		return
 	case told.status != want:
-		c.wrong("client", "%s of %s (%s with %d, known %v, %+v): status %d, stderr %q", told.who, j.key, record.Outcome, record.Shell, known, e, told.status, told.stderr)
+		c.wrong("client", "%s of %s (%s with %d, known %v, %+v): status %d, and said %q", told.who, j.key, record.Outcome, record.Shell, known, e, told.status, said[max(0, len(said)-500):])
 	}
 	c.all.add("clients that waited: "+told.who, 1)
 	if !told.shown {
