@@ -99,7 +99,11 @@ func (f *Follower) read(p []byte) (int, error) {
 		f.log = log
 	}
 	st := f.log.State()
-	if err := spill.ErrOf(f.log); err != nil {
+	if err := spill.ErrOf(f.log); actors.IsEvicted(err) { // removed while it was read: the rest is a gap
+		_ = f.log.Close()
+		f.log = nil
+		return f.read(p)
+	} else if err != nil {
 		return 0, err
 	}
 	room := f.skip(st)
