@@ -39,7 +39,7 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 	again, err := node.Run(ctx, keyed)
 	require.NoError(t, err)
 	require.Equal(t, first.UID, again.UID)
-	require.Equal(t, 3, again.Shell)
+	require.Equal(t, 3, again.End.Shell())
 	other := keyed
 	other.Text = "exit 4"
 	_, err = node.Run(ctx, other)
@@ -51,7 +51,7 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 
 	live := second
-	live.ID, live.UID, live.State, live.Outcome, live.Settled = "j3", "01ARZ3NDEKTSV4RRFFQ69G5FAV", messages.Running, "", false
+	live.ID, live.UID, live.State, live.End.Outcome, live.End.Code = "j3", "01ARZ3NDEKTSV4RRFFQ69G5FAV", messages.Running, "", nil
 	last, err = j.Last()
 	require.NoError(t, err)
 	live.Seq = last + 1
@@ -60,8 +60,8 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 	node, j = open()
 	lost, err := node.Job(ctx, "j3")
 	require.NoError(t, err)
-	require.Equal(t, messages.Lost, lost.Outcome)
-	require.False(t, lost.Settled)
+	require.Equal(t, messages.Lost, lost.End.Outcome)
+	require.Nil(t, lost.End.Code)
 	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	require.NoError(t, j.Close())
 }

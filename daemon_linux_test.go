@@ -163,13 +163,13 @@ func TestDaemonIsKilled(t *testing.T) {
 	for name, shell := range map[string]int{"j1": 3, "ends": 5} {
 		job, err := node.Job(ctx, messages.JobID(name))
 		require.NoError(t, err)
-		require.Equal(t, messages.Exited, job.Outcome, name)
-		require.Equal(t, shell, job.Shell, name)
+		require.Equal(t, messages.Exited, job.End.Outcome, name)
+		require.Equal(t, shell, job.End.Shell(), name)
 	}
 	owned, err := node.Job(ctx, "owned")
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, owned.Outcome)
-	require.Equal(t, messages.BySystem, owned.Cause.By)
+	require.Equal(t, messages.Cancelled, owned.End.Outcome)
+	require.Equal(t, messages.BySystem, owned.End.Cause.By)
 	require.Contains(t, owned.Flags, messages.FlagClientGone)
 
 	read := func(job messages.JobID) string {

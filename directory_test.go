@@ -38,7 +38,7 @@ func TestANodeNeedsItsDirectory(t *testing.T) {
 		require.NoError(t, err, name)
 		job, err := node.Run(ctx, messages.RunCommand{Text: "head -c 4194304 /dev/zero; exit 3"})
 		require.NoError(t, err, name)
-		require.Equal(t, 3, job.Shell, name)
+		require.Equal(t, 3, job.End.Shell(), name)
 		require.Equal(t, int64(4<<20), job.Output[0].Bytes, name)
 		require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	}

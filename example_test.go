@@ -29,7 +29,7 @@ func ExampleNode_Run() {
 		return
 	}
 	text, err := io.ReadAll(output)
-	fmt.Printf("%s %d, it said %q, %v\n", job.Outcome, job.Shell, text, err)
+	fmt.Printf("%s %d, it said %q, %v\n", job.End.Outcome, job.End.Shell(), text, err)
 	fmt.Println(output.Close(), node.Shutdown(ctx, messages.ShutdownNode{}))
 	// Output:
 	// exited 3, it said "hello\n", <nil>
@@ -60,7 +60,7 @@ func ExampleNode_Subscribe() {
 	heard, err := notices.Next(ctx)
 	if n, ok := heard.(messages.Notification); ok {
 		end, _ := n.Fact.(messages.CommandFinished)
-		fmt.Println(end.Job.Outcome, end.Job.Shell, err)
+		fmt.Println(end.Job.End.Outcome, end.Job.End.Shell(), err)
 	}
 	fmt.Println(notices.Close(), node.Shutdown(ctx, messages.ShutdownNode{}))
 	// Output:

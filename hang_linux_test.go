@@ -47,17 +47,17 @@ func TestFaultDirectoryHangsInTheKernel(t *testing.T) {
 	for range 20 {
 		job, err := node.Run(ctx, messages.RunCommand{Text: "true", Session: "other"})
 		require.NoError(t, err)
-		require.Equal(t, messages.Exited, job.Outcome)
+		require.Equal(t, messages.Exited, job.End.Outcome)
 	}
 	_, err = node.Stop(ctx, messages.JobID(hangs.UID), 0)
 	require.NoError(t, err)
 	job, err := hangs.Wait(ctx)
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, job.Outcome)
+	require.Equal(t, messages.Cancelled, job.End.Outcome)
 
 	last := node.Submit(messages.RunCommand{Text: "true", Dir: dir})
 	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	job, err = last.Wait(ctx)
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, job.Outcome)
+	require.Equal(t, messages.Cancelled, job.End.Outcome)
 }

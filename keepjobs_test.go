@@ -22,7 +22,7 @@ func TestANodeIsNotShutDownByAsk(t *testing.T) {
 	}
 	job, err := node.Run(ctx, messages.RunCommand{Text: "exit 3"})
 	require.NoError(t, err)
-	require.Equal(t, 3, job.Shell)
+	require.Equal(t, 3, job.End.Shell())
 	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 }
 
@@ -37,10 +37,10 @@ func TestANodeDoesNotLeaveJobsBehind(t *testing.T) {
 	require.ErrorIs(t, node.Shutdown(ctx, messages.ShutdownNode{KeepJobs: true}), &messages.Error{Code: messages.Unsupported})
 	job, err := node.Job(ctx, messages.JobID(run.UID))
 	require.NoError(t, err)
-	require.Empty(t, job.Outcome)
+	require.Empty(t, job.End.Outcome)
 
 	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}))
 	job, err = run.Wait(ctx)
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, job.Outcome)
+	require.Equal(t, messages.Cancelled, job.End.Outcome)
 }

@@ -226,8 +226,8 @@ func runOneOf(t *testing.T, node *troupe.Node, i int) {
 	}
 	job, err := node.Run(context.Background(), r)
 	require.NoError(t, err)
-	require.Equal(t, messages.Exited, job.Outcome, "%+v", job)
-	require.Zero(t, job.Shell, "%+v", job)
+	require.Equal(t, messages.Exited, job.End.Outcome, "%+v", job)
+	require.Zero(t, job.End.Shell(), "%+v", job)
 }
 
 // cgroups is the directory of the node's cgroups, "" if it has none.
@@ -268,7 +268,7 @@ func TestEveryByteOfManyCommands(t *testing.T) {
 		var all []byte
 		inFlight(n, 8, func(int) {
 			job, err := node.Run(ctx, messages.RunCommand{Text: "printf x"})
-			if err != nil || job.Outcome != messages.Exited || job.Shell != 0 || job.OutputOpen || job.Output[0].Bytes != 1 {
+			if err != nil || job.End.Outcome != messages.Exited || job.End.Shell() != 0 || job.OutputOpen || job.Output[0].Bytes != 1 {
 				t.Errorf("%+v, %v", job, err)
 				return
 			}
@@ -360,7 +360,7 @@ func TestStopEndsAHostileTree(t *testing.T) {
 		left := tree.Alive()
 		job, err = node.Job(ctx, job.ID)
 		require.NoError(t, err)
-		require.Equal(t, messages.Cancelled, job.Outcome)
+		require.Equal(t, messages.Cancelled, job.End.Outcome)
 		if h.holds == messages.Group {
 			require.True(t, job.HasFlag(messages.FlagTreeUnverified), "%+v", job)
 			for _, pid := range left {

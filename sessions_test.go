@@ -25,8 +25,8 @@ func TestLiveShellsOfALibrary(t *testing.T) {
 		t.Helper()
 		job, err := node.Run(ctx, messages.RunCommand{Session: "s", Text: text, Open: &messages.SessionPlan{Dir: dir, Umask: "0027", Env: []string{"GIVEN=yes"}}})
 		require.NoError(t, err)
-		require.Equal(t, messages.Exited, job.Outcome)
-		require.Equal(t, code, job.Shell)
+		require.Equal(t, messages.Exited, job.End.Outcome)
+		require.Equal(t, code, job.End.Shell())
 		v, err := node.View(job, view.Options{Bytes: 1000})
 		require.NoError(t, err)
 		return strings.TrimSuffix(v.Text, "\n"), job

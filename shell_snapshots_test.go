@@ -26,7 +26,7 @@ func TestLiveShellsKnowTheirUser(t *testing.T) {
 		t.Helper()
 		job, err := node.Run(ctx, messages.RunCommand{Session: session, Text: text, Open: &messages.SessionPlan{Env: []string{"HOME=" + home}}})
 		require.NoError(t, err)
-		require.Equal(t, messages.Exited, job.Outcome)
+		require.Equal(t, messages.Exited, job.End.Outcome)
 		v, err := node.View(job, view.Options{Bytes: 1000})
 		require.NoError(t, err)
 		return strings.TrimSuffix(v.Text, "\n"), job

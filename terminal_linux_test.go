@@ -31,7 +31,7 @@ func TestASessionOfTerminals(t *testing.T) {
 	require.NoError(t, messages.Refusal(reply))
 	job, err := node.Run(t.Context(), messages.RunCommand{Session: "seat", Text: "stty size; echo err >&2; exit 3", Streams: messages.SeparateStreams})
 	require.NoError(t, err)
-	require.Equal(t, 3, job.Shell)
+	require.Equal(t, 3, job.End.Shell())
 	require.Equal(t, "pty", job.Backend)
 	require.Len(t, job.Output, 1)
 	require.Equal(t, "30 100\r\nerr\r\n", whole(t, node, job))
@@ -81,6 +81,6 @@ func TestACommandOnATerminal(t *testing.T) {
 	end, err := node.Ask(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
 	require.NoError(t, err)
 	job = end.(messages.WaitEnded).Jobs[0]
-	require.Equal(t, 0, job.Shell)
+	require.Equal(t, 0, job.End.Shell())
 	require.Equal(t, "one\r\n11 22\r\none two\r\n", whole(t, node, job))
 }

@@ -31,7 +31,7 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 		return nil, err
 	}
 	if job.Started.IsZero() {
-		if job.State.Ended() && job.Outcome != messages.Lost { // it never started
+		if job.State.Ended() && job.End.Outcome != messages.Lost { // it never started
 			return unwritten(stream)
 		}
 		return nil, err
@@ -48,7 +48,7 @@ func unwritten(messages.Stream) (spill.Log, error) { return spill.MissingLog(0),
 // OutputLostError returns the error of an output of unknown size: its log was lost with the
 // process that held the job. It returns nil for all others.
 func OutputLostError(job messages.Job, stream messages.Stream) error {
-	if job.Outcome != messages.Lost && !job.HasFlag(messages.FlagOutputLost) || bytesOf(job, stream) > 0 {
+	if job.End.Outcome != messages.Lost && !job.HasFlag(messages.FlagOutputLost) || bytesOf(job, stream) > 0 {
 		return nil
 	}
 	return &messages.Error{

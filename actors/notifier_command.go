@@ -184,14 +184,14 @@ var notNow = []messages.Code{messages.Busy, messages.QueueFull, messages.Resourc
 // neverStarted reports whether a job has ended before its start without a stop by a client:
 // the node shut down, or a limit was reached.
 func neverStarted(job messages.Job) (why messages.Error, never bool) {
-	elsewhere := job.Err.Code == messages.CwdNotFound || job.Err.Code == messages.CwdNotDir
+	elsewhere := job.End.Err.Code == messages.CwdNotFound || job.End.Err.Code == messages.CwdNotDir
 	switch {
 	case !job.Started.IsZero():
-	case job.Outcome == messages.FailedToStart:
-		return job.Err, elsewhere || slices.Contains(notNow, job.Err.Code)
-	case job.Cause.By == messages.ByShutdown || job.Cause.By == messages.BySystem:
+	case job.End.Outcome == messages.FailedToStart:
+		return job.End.Err, elsewhere || slices.Contains(notNow, job.End.Err.Code)
+	case job.End.Cause.By == messages.ByShutdown || job.End.Cause.By == messages.BySystem:
 		return messages.Error{
-			Code: messages.ShuttingDown, Reason: string(job.Cause.By), Message: fmt.Sprintf("job %s was ended before it could start; nothing of it has run", job.ID),
+			Code: messages.ShuttingDown, Reason: string(job.End.Cause.By), Message: fmt.Sprintf("job %s was ended before it could start; nothing of it has run", job.ID),
 		}, true
 	}
 	return messages.Error{}, false
@@ -212,13 +212,14 @@ func (e *commandNotifier) ended(ctx actor.Context, job messages.Job) {
 		return
 	}
 	result := messages.Delivered{Gone: true}
-	if job.Outcome != messages.Exited || job.Status.Code != 0 {
-		how := string(job.Outcome)
-		if job.Outcome == messages.Exited || job.Outcome == messages.Signaled {
-			how = job.Status.String()
+	if job.End.Outcome != messages.Exited || job.End.Shell() != 0 {
+		how := string(job.End.Outcome)
+		if job.End.Outcome == messages.Exited || job.End.Outcome == messages.Signaled {
+			s, _ := job.End.Status()
+			how = s.String()
 		}
 		result.Err = messages.Error{
-			Code: messages.Refused, Reason: string(job.Outcome),
+			Code: messages.Refused, Reason: string(job.End.Outcome),
 			Message: fmt.Sprintf("the command did not take the notice: job %s, %s", job.ID, how), Hint: fmt.Sprintf("troupe logs %s shows what it printed", job.ID),
 		}
 	}

@@ -132,7 +132,7 @@ func (n *notice) take(m messages.Notification) bool {
 		}
 	}
 	n.current = messages.Delivery{To: n.to, Seq: m.Seq, Job: job}
-	n.machine = lifecycle.Notice{Ended: job.Ended}
+	n.machine = lifecycle.Notice{Ended: job.End.At}
 	return true
 }
 

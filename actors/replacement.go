@@ -74,10 +74,10 @@ func (s *supervisor) unreplaced(p *replacement) *messages.Error {
 		case e == nil:
 		case e.sessionAbandoned && !e.job.State.Ended():
 			return unsupervised(id)
-		case len(e.job.Survivors) > 0:
+		case len(e.job.End.Survivors) > 0:
 			return &messages.Error{
 				Code: messages.Conflict, Reason: "survivors",
-				Message: fmt.Sprintf("job %s was stopped, but process %d of it survives; the new job was not started", id, e.job.Survivors[0].PID),
+				Message: fmt.Sprintf("job %s was stopped, but process %d of it survives; the new job was not started", id, e.job.End.Survivors[0].PID),
 				Hint:    fmt.Sprintf("see troupe show %s; the name is free, so the same command starts the new job", id),
 			}
 		}

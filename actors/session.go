@@ -314,7 +314,7 @@ func (s *session) applyUpdate(ctx actor.Context, n jobUpdate) {
 	}
 	ctx.Send(ctx.Parent(), n)
 	if s.closing != nil && n.job.State.Ended() {
-		s.closing.survived(n.job.Survivors)
+		s.closing.survived(n.job.End.Survivors)
 	}
 	if !ended && n.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: n.job.ID}))

@@ -253,19 +253,19 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 	switch {
 	case job.State.Ended(): // only its last fact is missing
 	case job.State == messages.Starting:
-		job.Outcome, job.Shell, job.Err = messages.Lost, lostJob, messages.Error{
+		job.End.Outcome, job.End.Err = messages.Lost, messages.Error{
 			Code: messages.NotFound, Reason: "engine", Message: "troupe ended while the job was about to start, and no keeper has it; whether it has run is not known, so it is not started again",
 			Hint: "look at what it would have done, and run it again if it has not",
 		}
 	case job.Started.IsZero() && job.State == messages.Stopping: // it was stopped while it started
-		job.Outcome = job.Cause.OutcomeOf()
+		job.End.Outcome = job.End.Cause.OutcomeOf()
 	case job.Started.IsZero():
-		job.Outcome, job.Shell, job.Err = messages.FailedToStart, cannotRun, messages.Error{
+		job.End.Outcome, job.End.Err = messages.FailedToStart, messages.Error{
 			Code: messages.ShuttingDown, Reason: "restart", Message: "troupe ended before the job could start; nothing of it has run", Hint: "run it again",
 		}
 	default:
 		job.Flags = append(slices.Clip(job.Flags), messages.FlagOutputLost)
-		job.Outcome, job.Shell, job.Err = messages.Lost, lostJob, messages.Error{
+		job.End.Outcome, job.End.Err = messages.Lost, messages.Error{
 			Code: messages.NotFound, Reason: "engine", Message: "the job has ended while no node watched it; how it ended is not known",
 			Hint: "look at its output, and run it again if it did not do its work",
 		}
@@ -273,14 +273,11 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 	s.endWithoutActor(ctx, e, job)
 }
 
-// lostJob is the shell status of a lost job.
-const lostJob = 125
-
 // endWithoutActor ends a job that gets no actor.
 func (s *supervisor) endWithoutActor(ctx actor.Context, e *jobEntry, job messages.Job) {
-	job.WaitingForInput, job.WaitingForSecret, job.OutputOpen, job.Children = false, false, false, 0
+	job.WaitingForInput, job.WaitingForSecret, job.OutputOpen, job.End.Children = false, false, false, 0
 	if !job.State.Ended() {
-		job.State, job.Ended, job.Deadline = messages.Finished, clock(), time.Time{}
+		job.State, job.End.At, job.Deadline = messages.Finished, clock(), time.Time{}
 		end := job
 		s.applyFact(ctx, messages.CommandFinished{}, &end)
 	}

@@ -62,12 +62,12 @@ func (s *supervisor) rememberUses(shells []inventoryShell) {
 	last := map[messages.Address]messages.Job{}
 	for _, e := range s.jobs {
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
-		if s.shells.uses[at] != nil && e.job.State.Ended() && e.job.Ended.After(last[at].Ended) {
+		if s.shells.uses[at] != nil && e.job.State.Ended() && e.job.End.At.After(last[at].End.At) {
 			last[at] = *e.job
 		}
 	}
 	for at, job := range last {
-		*s.shells.uses[at] = shellUse{used: job.Ended, last: useOf(job)}
+		*s.shells.uses[at] = shellUse{used: job.End.At, last: useOf(job)}
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *supervisor) trim(ctx actor.Context) {
 	}
 	s.removeSoon(ctx)
 	if s.limit.Age > 0 && len(s.archived) > 0 && s.trimTimer == nil {
-		s.trimTimer = sendLater(ctx, max(s.jobs[s.archived[0]].job.Ended.Add(s.limit.Age).Sub(clock()), time.Second), trimTick{})
+		s.trimTimer = sendLater(ctx, max(s.jobs[s.archived[0]].job.End.At.Add(s.limit.Age).Sub(clock()), time.Second), trimTick{})
 	}
 }
 
@@ -44,7 +44,7 @@ func (s *supervisor) trimOne(ctx actor.Context) bool {
 		return false
 	}
 	oldest := s.jobs[s.archived[0]]
-	old := s.limit.Age > 0 && clock().Sub(oldest.job.Ended) >= s.limit.Age
+	old := s.limit.Age > 0 && clock().Sub(oldest.job.End.At) >= s.limit.Age
 	switch {
 	case !old && !much && len(s.archived) <= s.limit.Finished:
 		return false

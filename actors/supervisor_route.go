@@ -108,7 +108,7 @@ func (s *supervisor) answerFor(ctx actor.Context, e *jobEntry, r messages.Addres
 	}
 	switch r.(type) {
 	case messages.StopCommand:
-		ctx.Respond(messages.CommandStopped{Jobs: []messages.JobID{e.job.ID}, Survivors: e.job.Survivors, Already: true})
+		ctx.Respond(messages.CommandStopped{Jobs: []messages.JobID{e.job.ID}, Survivors: e.job.End.Survivors, Already: true})
 	case messages.ReadOutput, messages.FollowOutput, messages.ReadScreen:
 		if s.phase >= flushingRest {
 			refuse(ctx, r, shuttingDown())
@@ -132,7 +132,7 @@ func (s *supervisor) readArchive(ctx actor.Context, e *jobEntry) {
 
 func (s *supervisor) archivedOutputs(e *jobEntry) outputs {
 	logs, job := s.deps.Logs, *e.job
-	if job.Outcome == messages.FailedToStart {
+	if job.End.Outcome == messages.FailedToStart {
 		return outputs{closed: true, terminal: newTerminal(job, 0).of(job.UID, unwritten)} // as its command answered
 	}
 	open := func(stream messages.Stream) (spill.Log, error) { return OpenArchived(logs, job, stream) }

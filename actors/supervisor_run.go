@@ -205,7 +205,7 @@ func (s *supervisor) unplaced(ctx actor.Context, m placeRejected) {
 // failUnplaced ends a reported job that cannot be placed again.
 func (s *supervisor) failUnplaced(ctx actor.Context, e *jobEntry, err messages.Error) {
 	job := *e.job
-	job.Outcome, job.Err, job.Shell = messages.FailedToStart, err, cannotRun
+	job.End.Outcome, job.End.Err = messages.FailedToStart, err
 	s.endWithoutActor(ctx, e, job)
 }
 

@@ -40,8 +40,8 @@ type commandUse struct {
 func useOf(job messages.Job) commandUse {
 	sum := sha256.Sum256([]byte(job.Command))
 	c := commandUse{hash: hex.EncodeToString(sum[:]), length: len(job.Command)}
-	if job.Settled {
-		c.code = &job.Shell
+	if s, known := job.End.Status(); known {
+		c.code = new(s.Shell())
 	}
 	return c
 }
@@ -56,9 +56,9 @@ func (c commandUse) end(scope messages.ScopePath, session messages.SessionID, ba
 // endOf returns why a shell ended with a command.
 func endOf(job messages.Job) messages.EndReason {
 	switch {
-	case job.Cause.By != messages.ByNone:
+	case job.End.Cause.By != messages.ByNone:
 		return messages.EndStopped
-	case job.Shell == 0:
+	case job.End.Shell() == 0:
 		return messages.EndCompleted
 	}
 	return messages.EndError

@@ -60,8 +60,8 @@ func (h *ourNode) run(ctx context.Context, r messages.RunCommand) (messages.Job,
 
 // succeeded returns an error if a job is not a success.
 func succeeded(job messages.Job, err error) (messages.Job, error) {
-	if err == nil && (job.Outcome != messages.Exited || job.Status.Code != 0) {
-		err = fmt.Errorf("%q ended as %s with %v (%v)", job.Command, job.Outcome, job.Status, job.Err)
+	if err == nil && (job.End.Outcome != messages.Exited || job.End.Shell() != 0) {
+		err = fmt.Errorf("%q ended as %s with %d (%v)", job.Command, job.End.Outcome, job.End.Shell(), job.End.Err)
 	}
 	return job, err
 }
@@ -71,7 +71,7 @@ func (h *ourNode) begin(ctx context.Context, r messages.RunCommand) (messages.Jo
 	r.Background = true
 	job, err := h.node.Run(ctx, r)
 	if err == nil && job.State != messages.Running {
-		err = fmt.Errorf("%q is %s, not running (%v)", job.Command, job.State, job.Err)
+		err = fmt.Errorf("%q is %s, not running (%v)", job.Command, job.State, job.End.Err)
 	}
 	return job, err
 }

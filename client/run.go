@@ -82,8 +82,8 @@ func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option)
 // Job finds a job by its id, its ULID or its name.
 func (c *Client) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	return returning(ctx, c, func() (messages.Job, error) {
-		job, err := ask[wire.Job](ctx, c, http.MethodGet, of(id), nil, nil)
-		return job.Job, err
+		job, err := ask[messages.Job](ctx, c, http.MethodGet, of(id), nil, nil)
+		return job, err
 	})
 }
 
@@ -104,13 +104,13 @@ func (c *Client) Jobs(ctx context.Context, r messages.ListJobs) (messages.JobLis
 		query.Set("state", string(r.States[0]))
 	}
 	list, err := ask[wire.JobList](ctx, c, http.MethodGet, "/v1/jobs", query, nil)
-	return messages.JobList{Jobs: wire.Records(list.Jobs), Tasks: list.Tasks}, err
+	return messages.JobList{Jobs: list.Jobs, Tasks: list.Tasks}, err
 }
 
 // Remove removes a finished job and its output, and returns its record.
 func (c *Client) Remove(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	job, err := ask[wire.Job](ctx, c, http.MethodDelete, of(id), nil, nil)
-	return job.Job, err
+	job, err := ask[messages.Job](ctx, c, http.MethodDelete, of(id), nil, nil)
+	return job, err
 }
 
 // RemoveAll removes finished jobs and their output. It returns the records of removed jobs,
@@ -121,7 +121,7 @@ func (c *Client) RemoveAll(ctx context.Context, ids []messages.JobID) (removed [
 		if errors.Is(err, noRoute) {
 			out, err = c.removeEach(ctx, some)
 		}
-		removed = append(removed, wire.Records(out.Jobs)...)
+		removed = append(removed, out.Jobs...)
 		for i := range out.Refused {
 			refused = append(refused, &out.Refused[i].Error)
 		}
@@ -142,7 +142,7 @@ func (c *Client) removeEach(ctx context.Context, ids []messages.JobID) (out wire
 		var refused *messages.Error
 		switch {
 		case err == nil:
-			out.Jobs = append(out.Jobs, wire.Job{Job: job})
+			out.Jobs = append(out.Jobs, job)
 		case errors.As(err, &refused):
 			out.Refused = append(out.Refused, wire.Refused{Job: string(id), Error: *refused})
 		default:
@@ -175,8 +175,8 @@ func (c *Client) Signal(ctx context.Context, r messages.SignalCommand) error {
 // its scope leaves.
 func (c *Client) Promote(ctx context.Context, r messages.PromoteCommand) (messages.Job, error) {
 	return returning(ctx, c, func() (messages.Job, error) {
-		job, err := ask[wire.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
-		return job.Job, err
+		job, err := ask[messages.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
+		return job, err
 	})
 }
 

@@ -39,7 +39,7 @@ func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitE
 		return ask[wire.WaitResult](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
 	})
 	return messages.WaitEnded{
-		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: wire.Records(out.Jobs),
+		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: out.Jobs,
 	}, err
 }
 

@@ -33,8 +33,7 @@
 //	errors.go       error codes and constructors
 //	id.go           names of jobs, sessions, scopes and channels, and their bounds
 //	job.go          the record of a job
-//	job_json.go     the record as JSON
-//	json_writer.go  a writer of JSON objects, field by field
+//	json.go         the record as JSON: how the values of each type are written and read
 //	outcome.go      outcomes, causes, exit statuses, survivors
 //	plan.go         how a session is opened
 package messages

@@ -34,77 +34,65 @@ const (
 )
 
 // Job is the record of a job: the same in the CLI, HTTP, events and the library. Every
-// fact about a job carries it. Records share their slices: clone a slice before you
-// change it.
+// fact about a job carries it. It is never changed once it was sent: a part that needs
+// another one copies it, with its slices.
 type Job struct {
-	ID          JobID
-	UID         UID
-	Scope       ScopePath
-	Session     SessionID
-	Principal   Principal
-	Tag         string
-	Name        string
-	Command     string // the text, or the arguments joined for display
-	Argv        []string
-	Description string
-	Mode        Mode
-	Backend     string
+	V           Version   `json:"v"`
+	ID          JobID     `json:"id"`
+	UID         UID       `json:"uid"`
+	Scope       ScopePath `json:"scope"`
+	Session     SessionID `json:"session"`
+	Principal   Principal `json:"-"`
+	Name        string    `json:"name"`
+	Tag         string    `json:"tag,omitzero"`
+	Command     string    `json:"command"` // the text, or the arguments joined for display
+	Argv        []string  `json:"argv"`
+	Description string    `json:"description"`
+	Mode        Mode      `json:"mode"`
+	Backend     string    `json:"backend"`
 
-	State   State
-	Outcome Outcome    // "" until the job has finished
-	Status  ExitStatus // meaningful if Settled
-	Shell   int        // exit status for a shell: the command's, 128+n, 126/127 if it failed to start
-	Cause   Cause
-	Err     Error // why it failed to start, or is lost
+	State      State `json:"state"`
+	Background bool  `json:"background"`
+	End        End   `json:",embed"`
+	OutputOpen bool  `json:"output_open"`
 
-	Children   int
-	Survivors  []Survivor
-	Flags      []Flag
-	EnvDropped []string
+	Flags      []Flag   `json:"flags"`
+	EnvDropped []string `json:"env_dropped"`
 
-	Timeout   time.Duration // 0: none
-	Deadline  time.Time     // zero: none
-	PID       int
-	StartTime uint64
-	Isolation Isolation
-	Dir       string
-	Created   time.Time
-	Started   time.Time
-	Ended     time.Time
-	Rusage    Rusage
+	Timeout   time.Duration `json:"timeout_ms"`        // 0: none
+	Deadline  time.Time     `json:"deadline,omitzero"` // zero: none
+	PID       int           `json:"pid"`
+	StartTime uint64        `json:"-"` // of the process, as in /proc
+	Isolation Isolation     `json:"isolation,omitzero"`
+	Dir       string        `json:"cwd"`
+	Created   time.Time     `json:"created_at"`
+	Started   time.Time     `json:"started_at"`
 
-	// The small fields stand together, which saves padding in every record.
+	WaitingForInput  bool     `json:"waiting_for_input"`
+	WaitingForSecret bool     `json:"waiting_for_secret"` // waits for input on a terminal that does not echo
+	Terminal         Terminal `json:"terminal"`           // last size set; zero: no terminal
 
-	Terminal         Terminal // last size set; zero: no terminal
-	OOM              Tristate
-	Background       bool
-	Settled          bool // the exit status from the kernel is known
-	OutputOpen       bool
-	WaitingForInput  bool
-	WaitingForSecret bool // waits for input on a terminal that does not echo
-
-	Output   []StreamOutput
-	OnFinish []Notice // notices of its end
-	Seq      Seq      // of the last fact recorded about it
+	Output   []StreamOutput `json:"output"`
+	OnFinish []Notice       `json:"on_finish,omitempty"` // notices of its end
+	Seq      Seq            `json:"seq"`                 // of the last fact recorded about it
 }
 
 // StreamOutput is the size and place of one stream of a job.
 type StreamOutput struct {
-	Stream     Stream
-	Counted    bool
-	LinesExact bool
-	Bytes      int64
-	Lines      int64  // meaningful if Counted
-	File       string // "": in memory
-	Elided     []OutputGap
+	Stream     Stream      `json:"-"`
+	LinesExact bool        `json:"lines_exact"`
+	Bytes      int64       `json:"bytes"`
+	Lines      *int64      `json:"lines"` // nil: not counted
+	File       string      `json:"file"`  // "": in memory
+	Elided     []OutputGap `json:"elided"`
 }
 
 // Duration returns how long the job ran, or 0 while it has not ended.
 func (j Job) Duration() time.Duration {
-	if j.Started.IsZero() || j.Ended.IsZero() {
+	if j.Started.IsZero() || j.End.At.IsZero() {
 		return 0
 	}
-	return j.Ended.Sub(j.Started)
+	return j.End.At.Sub(j.Started)
 }
 
 // ExitCode returns the exit status of a CLI that ran the job (docs/cli.md). It is the
@@ -112,7 +100,7 @@ func (j Job) Duration() time.Duration {
 // mean that the program could not be executed. 125 means lost, or not started for a
 // reason outside the command.
 func (j Job) ExitCode() int {
-	switch j.Outcome {
+	switch j.End.Outcome {
 	case TimedOut:
 		return 124
 	case Cancelled:
@@ -120,12 +108,12 @@ func (j Job) ExitCode() int {
 	case Lost:
 		return 125
 	case FailedToStart:
-		if j.Err.Code != SpawnFailed {
+		if j.End.Err.Code != SpawnFailed {
 			return 125
 		}
-		return j.Shell
+		return j.End.Shell()
 	case Exited, Signaled:
-		return j.Shell
+		return j.End.Shell()
 	}
 	return 0
 }

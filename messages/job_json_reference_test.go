@@ -83,26 +83,21 @@ func referenceOf(j messages.Job) jobJSON {
 		V: messages.JSONVersion, ID: j.ID, UID: j.UID, Scope: j.Scope, Session: j.Session,
 		Name: orNull(j.Name), Tag: orNull(j.Tag), Command: j.Command, Argv: j.Argv, Description: j.Description,
 		Mode: j.Mode, Backend: j.Backend, State: state, Background: j.Background,
-		Outcome: orNull(j.Outcome), Cause: orNull(j.Cause), Error: orNull(j.Err),
-		OutputOpen: j.OutputOpen, Children: j.Children,
-		Survivors: orEmpty(j.Survivors), Flags: orEmpty(j.Flags), EnvDropped: orEmpty(j.EnvDropped),
-		TimeoutMS: milliseconds(j.Timeout, j.Timeout > 0), Deadline: utc(j.Deadline),
+		Outcome: orNull(j.End.Outcome), Cause: orNull(j.End.Cause), Error: orNull(j.End.Err),
+		OutputOpen: j.OutputOpen, Children: j.End.Children,
+		Survivors: orEmpty(j.End.Survivors), Flags: orEmpty(j.Flags), EnvDropped: orEmpty(j.EnvDropped),
+		TimeoutMS: milliseconds(j.Timeout, j.Timeout >= time.Millisecond), Deadline: utc(j.Deadline),
 		PID: orNull(j.PID), Isolation: j.Isolation, Dir: j.Dir,
-		Created: utc(j.Created), Started: utc(j.Started), Ended: utc(j.Ended),
-		DurationMS: milliseconds(j.Duration(), !j.Started.IsZero() && !j.Ended.IsZero()),
+		Created: utc(j.Created), Started: utc(j.Started), Ended: utc(j.End.At),
+		DurationMS: milliseconds(j.Duration(), !j.Started.IsZero() && !j.End.At.IsZero()),
 		Waiting:    j.WaitingForInput, Secret: j.WaitingForSecret, Terminal: orNull(j.Terminal), Output: map[string]any{}, Seq: j.Seq,
 	}
-	if j.Settled && j.Rusage != (messages.Rusage{}) {
-		o.Rusage = &rusageJSON{j.Rusage.User.Milliseconds(), j.Rusage.System.Milliseconds(), j.Rusage.MaxRSS}
+	if j.End.Rusage != (messages.Rusage{}) {
+		o.Rusage = &rusageJSON{j.End.Rusage.User.Milliseconds(), j.End.Rusage.System.Milliseconds(), j.End.Rusage.MaxRSS}
 	}
-	if j.Settled {
-		o.Signal = orNull(j.Status.Signal)
-		if j.Status.Signal == "" {
-			o.ExitCode = &j.Status.Code
-		}
-	}
-	if j.OOM != messages.Unknown {
-		oom := j.OOM == messages.Yes
+	o.Signal, o.ExitCode = orNull(j.End.Signal), j.End.Code
+	if j.End.OOM != messages.Unknown {
+		oom := j.End.OOM == messages.Yes
 		o.OOM = &oom
 	}
 	for _, s := range j.Output {
@@ -115,10 +110,7 @@ func referenceOf(j messages.Job) jobJSON {
 }
 
 func streamOf(s messages.StreamOutput, lost bool) streamJSON {
-	o := streamJSON{Bytes: &s.Bytes, LinesExact: s.LinesExact, File: orNull(s.File), Elided: orEmpty(s.Elided)}
-	if s.Counted {
-		o.Lines = &s.Lines
-	}
+	o := streamJSON{Bytes: &s.Bytes, Lines: s.Lines, LinesExact: s.LinesExact, File: orNull(s.File), Elided: orEmpty(s.Elided)}
 	if lost && s.Bytes == 0 {
 		o.Bytes = nil
 	}

@@ -20,11 +20,11 @@ import (
 
 // Notice is one delivery of a job's end, and its state.
 type Notice struct {
-	To    string      // shell text, or an http or https URL
-	State NoticeState // pending until it is delivered or given up
-	Seq   Seq         // of the CommandFinished that it delivers; 0 before that
-	Tries int         // number of tries, once it is over
-	Err   Error       // why it was given up
+	To    string      `json:"to"`    // shell text, or an http or https URL
+	State NoticeState `json:"state"` // pending until it is delivered or given up
+	Seq   Seq         `json:"seq"`   // of the CommandFinished that it delivers; 0 before that
+	Tries int         `json:"tries"` // number of tries, once it is over
+	Err   Error       `json:"error"` // why it was given up
 }
 
 // NoticeState is the state of a notice.

@@ -3,6 +3,8 @@ package messages
 import (
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Outcome is how a job ended. A job has exactly one, set once (R-264).
@@ -18,6 +20,63 @@ const (
 	Lost          Outcome = "lost"            // the engine does not know how it ended, and nothing of it is left
 )
 
+// End is how a job ended. Children and Survivors may be known before.
+type End struct {
+	Outcome   Outcome    `json:"outcome"`     // "" until the job has finished
+	Code      *int       `json:"exit_code"`   // nil: a signal ended its main process, or how it ended is not known
+	Signal    string     `json:"signal"`      // that ended its main process: "KILL"
+	Cause     Cause      `json:"cause"`       // zero: it ended by itself
+	Err       Error      `json:"error"`       // why it failed to start, or is lost
+	At        time.Time  `json:"finished_at"` //
+	Rusage    Rusage     `json:"rusage"`
+	OOM       Tristate   `json:"oom"`
+	Children  int        `json:"background_children"`
+	Survivors []Survivor `json:"survivors"`
+}
+
+// Status returns the exit status that the kernel gave, if it is known.
+func (e End) Status() (s ExitStatus, known bool) {
+	switch {
+	case e.Signal != "":
+		return ExitStatus{Signal: e.Signal, Number: signalNumber(e.Signal)}, true
+	case e.Code != nil:
+		return ExitStatus{Code: *e.Code}, true
+	}
+	return ExitStatus{}, false
+}
+
+// SetStatus sets the exit status that the kernel gave.
+func (e *End) SetStatus(s ExitStatus) {
+	e.Code, e.Signal = nil, s.Signal
+	if s.Signal == "" {
+		e.Code = &s.Code
+	}
+}
+
+// Shell returns the exit status as a shell reports it: the command's, 128+n after signal n,
+// 126 or 127 if it failed to start, 125 if it is lost.
+func (e End) Shell() int {
+	switch s, known := e.Status(); {
+	case known:
+		return s.Shell()
+	case e.Outcome == Lost:
+		return 125
+	case e.Outcome == FailedToStart && e.Err.Code == SpawnFailed && e.Err.Reason == "ENOENT":
+		return 127
+	case e.Outcome == FailedToStart:
+		return 126
+	}
+	return 0
+}
+
+// signalNumber returns the number of a signal such as "KILL", or of one named by its number.
+func signalNumber(name string) int {
+	if n, err := strconv.Atoi(name); err == nil {
+		return n
+	}
+	return int(unix.SignalNum("SIG" + name))
+}
+
 // Party is the part that ended a job.
 type Party string
 
@@ -30,7 +89,7 @@ const (
 	ByShutdown Party = "shutdown" // the node ends
 	ByQuota    Party = "quota"    // its output reached a quota with the policy kill
 	BySystem   Party = "system"   // the kernel's OOM killer, a sweep after a crash
-) // the kernel's OOM killer, or the cleanup after a crash
+)
 
 // Cause is the party that ended a job, its reason, and the last signal that was sent. The
 // first cause stays. The zero value belongs to a job that ended by itself.
@@ -64,7 +123,7 @@ type Survivor struct {
 // of the job ends it.
 const LeftCgroup = "it left the cgroup of its job"
 
-// Tristate is a truth value that may be unknown.
+// Tristate is a truth value that may be unknown: null, true or false in JSON.
 type Tristate int8
 
 // The three values; the zero value is Unknown.
@@ -77,8 +136,9 @@ const (
 // Rusage is what a job's main process and its reaped children used. The zero value is
 // unknown, as for a command in a live shell, whose processes belong to the shell.
 type Rusage struct {
-	User, System time.Duration
-	MaxRSS       int64 // KiB
+	User   time.Duration `json:"user_ms"`
+	System time.Duration `json:"sys_ms"`
+	MaxRSS int64         `json:"max_rss_kib"`
 }
 
 // ExitStatus is the exit code of a process, or the signal that ended it.

@@ -118,7 +118,7 @@ func TestBackpressureOfAScript(t *testing.T) {
 		}
 		h.after(time.Minute)
 		for _, c := range clients[:10] {
-			want(h, "status", finished(c).Shell, 3)
+			want(h, "status", finished(c).End.Shell(), 3)
 		}
 	}, plan{limits: actors.Limits{Unstarted: 10, Starts: 2}, fake: fake.Options{Auto: play}})
 }

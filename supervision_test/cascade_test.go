@@ -34,8 +34,8 @@ func TestCascadeThroughNestedScopes(t *testing.T) {
 		closing := h.ask(messages.CloseScope{Path: "a", Grace: time.Minute, Reason: "the agent is gone"})
 		for i := range inside {
 			job := finished(queued[i])
-			want(h, "queued", job.Outcome, messages.Cancelled)
-			want(h, "who", job.Cause, messages.Cause{By: messages.ByScope, Reason: "the agent is gone"})
+			want(h, "queued", job.End.Outcome, messages.Cancelled)
+			want(h, "who", job.End.Cause, messages.Cause{By: messages.ByScope, Reason: "the agent is gone"})
 			silent(running[i])
 			silent(starting[i])
 		}
@@ -47,14 +47,14 @@ func TestCascadeThroughNestedScopes(t *testing.T) {
 			}
 		}
 		for i := range inside {
-			want(h, "starting", finished(starting[i]).Outcome, messages.Cancelled)
+			want(h, "starting", finished(starting[i]).End.Outcome, messages.Cancelled)
 		}
 		h.after(time.Minute)
 		for i := range inside {
 			job := finished(running[i])
-			want(h, "running", job.Outcome, messages.Cancelled)
-			want(h, "who", job.Cause.By, messages.ByScope)
-			want(h, "how", job.Cause.Signal, "KILL")
+			want(h, "running", job.End.Outcome, messages.Cancelled)
+			want(h, "who", job.End.Cause.By, messages.ByScope)
+			want(h, "how", job.End.Cause.Signal, "KILL")
 		}
 		closed := reply[messages.ScopeClosed](closing)
 		want(h, "stopped", len(closed.Jobs), 3*len(inside))
@@ -66,8 +66,8 @@ func TestCascadeThroughNestedScopes(t *testing.T) {
 		h.wantSignals(r)
 		q.Exit(0)
 		r.Exit(0)
-		want(h, "beside", finished(beside).Outcome, messages.Exited)
-		want(h, "below", finished(below).Outcome, messages.Exited)
+		want(h, "beside", finished(beside).End.Outcome, messages.Exited)
+		want(h, "below", finished(below).End.Outcome, messages.Exited)
 		var open []messages.ScopePath
 		for _, s := range reply[messages.ScopeList](h.ask(messages.ListScopes{})).Scopes {
 			open = append(open, s.Path)
@@ -110,7 +110,7 @@ func TestCascadeLetsNothingIn(t *testing.T) {
 
 		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "again"})
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		q.Exit(0)
 		finished(outside)
 	})
@@ -134,15 +134,15 @@ func TestCascadeStopOfAScope(t *testing.T) {
 		wantList(h, "stopped", stopped.Jobs, []messages.JobID{"j1", "j2", "j3"}...)
 		for _, c := range []*client{a, b, q} {
 			job := finished(c)
-			want(h, "outcome", job.Outcome, messages.Cancelled)
-			want(h, "who", job.Cause.By, messages.ByClient)
+			want(h, "outcome", job.End.Outcome, messages.Cancelled)
+			want(h, "who", job.End.Cause.By, messages.ByClient)
 		}
 		h.wantSignals(p)
 		p.Exit(0)
 		finished(c)
 		again, p := h.start(messages.RunCommand{Scope: "a", Text: "again"})
 		p.Exit(0)
-		want(h, "outcome", finished(again).Outcome, messages.Exited)
+		want(h, "outcome", finished(again).End.Outcome, messages.Exited)
 
 		// Stopping nothing is no error, and stopping everything needs a name.
 		want(h, "stopped", len(reply[messages.CommandStopped](h.ask(messages.StopCommand{Scope: "a"})).Jobs), 0)
@@ -157,11 +157,11 @@ func TestCascadeStopOfASession(t *testing.T) {
 		b, q := h.start(messages.RunCommand{Session: "t", Text: "b"})
 		stopped := reply[messages.CommandStopped](h.ask(messages.StopCommand{Scope: "main", Session: "s", Grace: -1}))
 		wantList(h, "stopped", stopped.Jobs, []messages.JobID{"j1"}...)
-		want(h, "outcome", finished(a).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(a).End.Outcome, messages.Cancelled)
 		h.wantSignals(q)
 		stopped = reply[messages.CommandStopped](h.ask(messages.StopCommand{Session: "t", Grace: -1})) // of main
 		wantList(h, "stopped", stopped.Jobs, []messages.JobID{"j2"}...)
-		want(h, "outcome", finished(b).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(b).End.Outcome, messages.Cancelled)
 	})
 }
 
@@ -176,7 +176,7 @@ func TestFaultCascadeNamesSurvivors(t *testing.T) {
 		stopped := reply[messages.CommandStopped](stop)
 		wantList(h, "survivors", stopped.Survivors, []messages.Survivor{stuck}...)
 		job := finished(c)
-		wantList(h, "survivors", job.Survivors, []messages.Survivor{stuck}...)
+		wantList(h, "survivors", job.End.Survivors, []messages.Survivor{stuck}...)
 		h.wantFacts("j1", "started stopping finished:cancelled retired")
 
 		_, p = h.start(messages.RunCommand{Scope: "a/b", Text: "y", Background: true})
@@ -196,7 +196,7 @@ func TestCascadeEndsLeftovers(t *testing.T) {
 			c, p := h.start(messages.RunCommand{Session: "s", Text: string(on), OnExit: on})
 			p.Leave(fake.Children{N: 1, Output: true, Stubborn: true})
 			p.Exit(0)
-			want(h, "children", finished(c).Children, 1)
+			want(h, "children", finished(c).End.Children, 1)
 		}
 		_, p := h.start(messages.RunCommand{Session: "s", Text: "kill", OnExit: messages.KillChildren})
 		p.Leave(fake.Children{N: 1, Output: true})
@@ -211,10 +211,10 @@ func TestCascadeEndsLeftovers(t *testing.T) {
 		reply[messages.SessionClosed](closing)
 		h.wantSignals(h.proc("adopt"), "TERM", "KILL")
 		h.wantFacts("j1", "started finished:exited retired")
-		want(h, "outcome", h.job("j1").Outcome, messages.Exited)
+		want(h, "outcome", h.job("j1").End.Outcome, messages.Exited)
 		h.wantSignals(h.proc("keep"))
 		want(h, "kept", h.proc("keep").Alive(), true)
-		want(h, "outcome", h.job("j2").Outcome, messages.Exited)
+		want(h, "outcome", h.job("j2").End.Outcome, messages.Exited)
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2"}))
 		h.proc("keep").EndTree()
 	})
@@ -229,12 +229,12 @@ func TestCascadeCloseOfASession(t *testing.T) {
 		other, p := h.start(messages.RunCommand{Session: "t", Text: "other"})
 		closing := h.ask(messages.CloseSession{Session: "s", Grace: time.Second, Reason: "enough"})
 		again := h.ask(messages.CloseSession{Session: "s"})
-		want(h, "queued", finished(queued).Outcome, messages.Cancelled)
+		want(h, "queued", finished(queued).End.Outcome, messages.Cancelled)
 		refused(h.run(messages.RunCommand{Session: "s", Text: "late"}), messages.SessionClosedCode)
 		h.after(time.Second)
 		job := finished(running)
-		want(h, "running", job.Outcome, messages.Cancelled)
-		want(h, "who", job.Cause.By, messages.ByScope)
+		want(h, "running", job.End.Outcome, messages.Cancelled)
+		want(h, "who", job.End.Cause.By, messages.ByScope)
 		want(h, "why", reply[messages.SessionClosed](closing).Reason, "enough")
 		reply[messages.SessionClosed](again)
 		want(h, "processes", len(h.engine.Ever()), 2)
@@ -245,7 +245,7 @@ func TestCascadeCloseOfASession(t *testing.T) {
 
 		c, p := h.start(messages.RunCommand{Session: "s", Text: "again"})
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 	}, plan{fake: serial})
 }
 
@@ -264,11 +264,11 @@ func TestCascadeOverStarts(t *testing.T) {
 		h.wantSignals(p, "TERM")
 		h.after(50 * time.Second) // the grace counts from the stop
 		h.wantSignals(p, "TERM", "KILL")
-		want(h, "outcome", finished(a).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(a).End.Outcome, messages.Cancelled)
 		reply[messages.CommandStopped](stopA)
 
-		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 127)
-		want(h, "outcome", finished(b).Outcome, messages.Cancelled)
+		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
+		want(h, "outcome", finished(b).End.Outcome, messages.Cancelled)
 		reply[messages.CommandStopped](stopB)
 		want(h, "already", reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2"})).Already, true)
 	})

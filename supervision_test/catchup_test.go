@@ -19,7 +19,7 @@ func TestRestartKnowsTheEndsBeforeItAnswers(t *testing.T) {
 		h.ledger.fail(errors.New("input/output error"))
 		told.Exit(3)
 		h.after(0)
-		want(h, "told to its client", reply[messages.CommandFinished](waited).Job.Shell, 3)
+		want(h, "told to its client", reply[messages.CommandFinished](waited).Job.End.Shell(), 3)
 		h.die()
 		h.ledger.fail(nil)
 		missed.Exit(4)
@@ -27,9 +27,9 @@ func TestRestartKnowsTheEndsBeforeItAnswers(t *testing.T) {
 		h.begin()
 		want(h, "opened in", h.since()-began, replay)
 		want(h, "running", len(h.listed(messages.ListJobs{})), 1)
-		want(h, "the end that was told", h.job("j1").Shell, 3)
-		want(h, "its outcome", h.job("j1").Outcome, messages.Exited)
-		want(h, "the end that nobody heard", h.job("j2").Shell, 4)
+		want(h, "the end that was told", h.job("j1").End.Shell(), 3)
+		want(h, "its outcome", h.job("j1").End.Outcome, messages.Exited)
+		want(h, "the end that nobody heard", h.job("j2").End.Shell(), 4)
 	}, plan{fake: fake.Options{Replay: replay}})
 }
 
@@ -47,6 +47,6 @@ func TestRestartAnswersThoughAnEndIsNotTold(t *testing.T) {
 		want(h, "opened in", h.since()-began, 5*time.Second)
 		want(h, "shown as", h.job("j1").State, messages.Running)
 		h.after(time.Minute)
-		want(h, "ended with", h.job("j1").Shell, 4)
+		want(h, "ended with", h.job("j1").End.Shell(), 4)
 	}, plan{fake: fake.Options{Replay: time.Minute}})
 }

@@ -30,7 +30,7 @@ func play(text string) *fake.Script {
 			fake.Exit(50*time.Millisecond, 0), fake.Write(time.Second, messages.Merged, "late"), fake.EndTree(9 * time.Second),
 		}}
 	case "fail":
-		return &fake.Script{Begin: time.Millisecond, Fail: &messages.Error{Code: messages.SpawnFailed, Message: "no"}, Shell: 127}
+		return &fake.Script{Begin: time.Millisecond, Fail: &messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, Shell: 127}
 	}
 	return &fake.Script{Begin: time.Millisecond, Nature: fake.Obedient, Steps: []fake.Step{fake.Exit(100*time.Hour, 0)}}
 }
@@ -129,14 +129,14 @@ var dramaticOutcomes = map[string]string{
 func (h *house) checkDrama() {
 	h.Helper()
 	for _, j := range reply[messages.JobList](h.ask(messages.ListJobs{Finished: true})).Jobs {
-		got, want := fmt.Sprintf("%s %d", j.Outcome, j.Shell), dramaticOutcomes[j.Command]
+		got, want := fmt.Sprintf("%s %d", j.End.Outcome, j.End.Shell()), dramaticOutcomes[j.Command]
 		if got != want || j.State != messages.Retired {
 			h.Errorf("%s %q is %s with %s, want %s", j.ID, j.Command, j.State, got, want)
 		}
 	}
 	c := h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Text: "quick again"})
 	h.after(time.Second)
-	want(h, "the next", finished(c).Shell, 3)
+	want(h, "the next", finished(c).End.Shell(), 3)
 }
 
 // rehearse plays the drama once with a fault, or none.
@@ -277,7 +277,7 @@ func crashJournal(t *testing.T, fault error) {
 		h.ledger.fail(fault)
 		p.Exit(0)
 		h.after(time.Minute)
-		want(h, "outcome", finished(c).Outcome, messages.Exited) // clients do not wait for the journal
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited) // clients do not wait for the journal
 		err := refused(h.run(messages.RunCommand{Text: "b"}), messages.ResourceExhausted)
 		want(h, "reason", err.Reason, "journal")
 		h.ledger.fail(nil)
@@ -285,7 +285,7 @@ func crashJournal(t *testing.T, fault error) {
 		h.wantFacts("j1", "started finished:exited retired")
 		c, p = h.start(messages.RunCommand{Text: "b"})
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		if _, err := h.node.Jobs(context.Background(), "", true); err != nil {
 			h.Error(err)
 		}

@@ -63,12 +63,12 @@ func TestFaultCrashTooOften(t *testing.T) {
 				h.after(0)
 				reply[messages.CommandPromoted](client)
 				job = h.job("j1")
-				want(h, "outcome", job.Outcome, c.outcome)
+				want(h, "outcome", job.End.Outcome, c.outcome)
 				want(h, "flagged", job.HasFlag(messages.FlagUnsupervised), true)
 				h.wantFacts("j1", c.facts)
 				next, p := h.start(messages.RunCommand{Scope: "a", Text: "next"})
 				p.Exit(0)
-				want(h, "the next", finished(next).Outcome, messages.Exited)
+				want(h, "the next", finished(next).End.Outcome, messages.Exited)
 			})
 		})
 	}
@@ -84,7 +84,7 @@ func TestFaultCrashNowAndThen(t *testing.T) {
 		}
 		want(h, "flags", len(h.job("j1").Flags), 0)
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		h.wantFacts("j1", "started finished:exited retired")
 	})
 }
@@ -98,7 +98,7 @@ func TestFaultCrashTooOftenInTheForeground(t *testing.T) {
 		}
 		silent(c)
 		p.Exit(3)
-		want(h, "status", finished(c).Shell, 3)
+		want(h, "status", finished(c).End.Shell(), 3)
 	})
 }
 
@@ -112,8 +112,8 @@ func TestFaultCrashTooOftenInTheQueue(t *testing.T) {
 			h.crash("command") // the youngest
 		}
 		job := finished(c)
-		want(h, "outcome", job.Outcome, messages.Cancelled)
-		want(h, "by", job.Cause.By, messages.BySystem)
+		want(h, "outcome", job.End.Outcome, messages.Cancelled)
+		want(h, "by", job.End.Cause.By, messages.BySystem)
 		want(h, "processes", len(h.engine.Ever()), 1)
 		p.Exit(0)
 		h.after(0)
@@ -139,7 +139,7 @@ func TestFaultCrashTooOftenWhileStarting(t *testing.T) {
 			}
 			p.Exit(3)
 			h.after(0)
-			want(h, "status", h.job("j1").Shell, 3)
+			want(h, "status", h.job("j1").End.Shell(), 3)
 			want(h, "replies", len(c.heard()), 1)
 		})
 	}
@@ -155,14 +155,14 @@ func TestFaultCrashOfAForgottenJob(t *testing.T) {
 		silent(c)
 		h.crash("command")
 		job := finished(c)
-		want(h, "outcome", job.Outcome, messages.Lost)
+		want(h, "outcome", job.End.Outcome, messages.Lost)
 		want(h, "exit code", job.ExitCode(), 125)
-		want(h, "error", job.Err.Code, messages.NotFound)
+		want(h, "error", job.End.Err.Code, messages.NotFound)
 		want(h, "answers to the stop", len(stop.heard()), 1)
 		h.wantFacts("j1", "started stopping finished:lost retired")
 		next, p := h.start(messages.RunCommand{Text: "next"})
 		p.Exit(0)
-		want(h, "the next", finished(next).Outcome, messages.Exited)
+		want(h, "the next", finished(next).End.Outcome, messages.Exited)
 	})
 }
 
@@ -174,10 +174,10 @@ func TestFaultCrashOfWhatHeldAForgottenJob(t *testing.T) {
 			d, q := h.start(messages.RunCommand{Text: "test"})
 			h.engine.Forget(p.ID)
 			h.crash(kind)
-			want(h, "outcome", finished(c).Outcome, messages.Lost)
+			want(h, "outcome", finished(c).End.Outcome, messages.Lost)
 			silent(d)
 			q.Exit(0)
-			want(h, "outcome", finished(d).Outcome, messages.Exited)
+			want(h, "outcome", finished(d).End.Outcome, messages.Exited)
 		})
 	}
 }
@@ -258,7 +258,7 @@ func TestFaultCrashOfTheRecorderTooOften(t *testing.T) {
 		err := refused(h.run(messages.RunCommand{Text: "more"}), messages.ResourceExhausted)
 		want(h, "reason", err.Reason, "journal")
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		h.over = true
 		if err := h.node.Shutdown(context.Background(), messages.ShutdownNode{}); err != nil {
 			h.Error(err)

@@ -29,10 +29,10 @@ func TestFaultPlaceThatFailsEveryTime(t *testing.T) {
 		p.Exit(143)
 		h.after(0)
 		reply[messages.CommandStopped](stop)
-		want(h, "outcome", h.job("j1").Outcome, messages.Cancelled)
+		want(h, "outcome", h.job("j1").End.Outcome, messages.Cancelled)
 		q.Exit(3)
 		h.after(0)
-		want(h, "the other", h.job("j2").Shell, 3)
+		want(h, "the other", h.job("j2").End.Shell(), 3)
 		broken = false
 		closing := h.ask(messages.CloseSession{Session: "s"})
 		h.after(5 * time.Second)
@@ -88,8 +88,8 @@ func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
 		want(h, "front", finished(front).ID, "j3")
 		for _, id := range []messages.JobID{"j2", "j3"} {
 			job := h.job(id)
-			want(h, "outcome", job.Outcome, messages.FailedToStart)
-			want(h, "code", job.Err.Code, messages.Internal)
+			want(h, "outcome", job.End.Outcome, messages.FailedToStart)
+			want(h, "code", job.End.Err.Code, messages.Internal)
 			want(h, "status", job.ExitCode(), 125)
 		}
 		want(h, "awaited", reply[messages.WaitEnded](end).Satisfied, true)

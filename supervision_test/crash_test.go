@@ -55,7 +55,7 @@ var situations = []situation{
 	{"starting in vain", func(h *house, at messages.RunCommand) *client {
 		return h.run(at)
 	}, func(h *house, p *fake.Process) {
-		p.Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 127)
+		p.Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 	}, messages.FailedToStart, "finished:failed_to_start retired"},
 	{"running", func(h *house, at messages.RunCommand) *client {
 		c, _ := h.start(at)
@@ -167,7 +167,7 @@ func (s situation) survives(h *house, kind string) {
 		h.Fatalf("the client of the run had %s", brief(heard))
 	}
 	job := h.job(id)
-	want(h, "outcome", job.Outcome, s.outcome)
+	want(h, "outcome", job.End.Outcome, s.outcome)
 	want(h, "flags", len(job.Flags), 0)
 	h.wantFacts(id, s.facts)
 	h.after(time.Hour)
@@ -177,7 +177,7 @@ func (s situation) survives(h *house, kind string) {
 
 	next, p := h.start(messages.RunCommand{Scope: "a/b", Text: "the next"})
 	p.Exit(0)
-	want(h, "outcome of the next", finished(next).Outcome, messages.Exited)
+	want(h, "outcome of the next", finished(next).End.Outcome, messages.Exited)
 }
 
 // What ends a session is told again to the actor of a job whose first one died
@@ -192,7 +192,7 @@ func TestCrashOverTheClosing(t *testing.T) {
 				h.after(time.Second) // a place that has just adopted a job is not closed at once
 				reply[messages.ScopeClosed](closing)
 				h.wantSignals(p, "KILL")
-				want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+				want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 			})
 		}
 	}
@@ -226,7 +226,7 @@ func TestFaultStopOfWhoGaveUpIsLost(t *testing.T) {
 				p.Exit(143)
 				h.after(0)
 				job := h.job("j1")
-				want(h, "outcome", job.Outcome, messages.Cancelled)
+				want(h, "outcome", job.End.Outcome, messages.Cancelled)
 				want(h, "gone", job.HasFlag(messages.FlagClientGone), true)
 			})
 		}

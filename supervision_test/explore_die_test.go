@@ -104,8 +104,8 @@ func (x *explorer) knowsNoMore(before knowledge) {
 			was, known := before.jobs[job.UID]
 			if !known {
 				x.Errorf("%s: job %s (%s) is there again", x.since(), job.ID, job.State)
-			} else if was.State.Ended() && (job.Outcome != was.Outcome || job.Shell != was.Shell || !job.Ended.Equal(was.Ended)) {
-				x.Errorf("%s: job %s has ended as %s %d, and before as %s %d", x.since(), job.ID, job.Outcome, job.Shell, was.Outcome, was.Shell)
+			} else if was.State.Ended() && (job.End.Outcome != was.End.Outcome || job.End.Shell() != was.End.Shell() || !job.End.At.Equal(was.End.At)) {
+				x.Errorf("%s: job %s has ended as %s %d, and before as %s %d", x.since(), job.ID, job.End.Outcome, job.End.Shell(), was.End.Outcome, was.End.Shell())
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (x *explorer) keysLost() bool {
 // of a job that had not begun.
 func (x *explorer) checkFormer(job messages.Job, told map[messages.UID]*tale) {
 	t := told[job.UID]
-	if t == nil || t.end == nil || t.end.Outcome == messages.FailedToStart && t.end.Started.IsZero() {
+	if t == nil || t.end == nil || t.end.End.Outcome == messages.FailedToStart && t.end.Started.IsZero() {
 		if !job.Started.IsZero() && !x.journalFailed() && !x.cut && !x.left && !x.lost[job.UID] {
 			x.Errorf("the end of %s was told to the client of a killed node only", job.ID)
 		}

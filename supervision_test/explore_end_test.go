@@ -55,7 +55,7 @@ func (x *explorer) checkSessions() {
 			x.runs = append(x.runs, c)
 			x.after(time.Minute)
 			for _, m := range c.heard() {
-				if end, is := m.(messages.CommandFinished); is && end.Job.Outcome == messages.Exited {
+				if end, is := m.(messages.CommandFinished); is && end.Job.End.Outcome == messages.Exited {
 					continue
 				}
 				if no, is := m.(messages.CommandRejected); is && no.Err.Code == messages.ResourceExhausted {

@@ -72,13 +72,13 @@ func (x *explorer) checkEnd(p *fake.Process, t *tale) {
 		x.Errorf("%q was started and nothing is told of it", p.Text())
 		return
 	}
-	if x.lost[p.ID] && t.end.Outcome == messages.Lost {
+	if x.lost[p.ID] && t.end.End.Outcome == messages.Lost {
 		return
 	}
 	want, shell := messages.Outcome(""), 0
 	switch f := result(p).(type) {
 	case nil:
-		x.Errorf("%q never ended, and %s %s", p.Text(), t.end.ID, t.end.Outcome)
+		x.Errorf("%q never ended, and %s %s", p.Text(), t.end.ID, t.end.End.Outcome)
 		return
 	case messages.ProcessExited:
 		want, shell = f.Cause.OutcomeOf(), f.Status.Shell()
@@ -87,16 +87,16 @@ func (x *explorer) checkEnd(p *fake.Process, t *tale) {
 		}
 	case messages.ProcessFailed:
 		want, shell = messages.FailedToStart, f.Shell
-		if by := t.end.Cause; by.By != messages.ByNone {
-			want = by.OutcomeOf()
+		if by := t.end.End.Cause; by.By != messages.ByNone {
+			want, shell = by.OutcomeOf(), 0
 		}
 	}
-	if t.end.Outcome != want || t.end.Shell != shell {
-		x.Errorf("%q ended as %s %d, and the journal tells %s %d", p.Text(), want, shell, t.end.Outcome, t.end.Shell)
+	if t.end.End.Outcome != want || t.end.End.Shell() != shell {
+		x.Errorf("%q ended as %s %d, and the journal tells %s %d", p.Text(), want, shell, t.end.End.Outcome, t.end.End.Shell())
 	}
 	for _, f := range p.Said() {
-		if end, ok := f.(messages.TreeEnded); ok && !kept(p) && !slices.Equal(end.Survivors, t.last.Survivors) {
-			x.Errorf("of %q survived %v, and the journal names %v", p.Text(), end.Survivors, t.last.Survivors)
+		if end, ok := f.(messages.TreeEnded); ok && !kept(p) && !slices.Equal(end.Survivors, t.last.End.Survivors) {
+			x.Errorf("of %q survived %v, and the journal names %v", p.Text(), end.Survivors, t.last.End.Survivors)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (x *explorer) checkRun(c *client, told map[messages.UID]*tale) {
 // its number, and only what is recorded.
 func (x *explorer) checkTold(told map[messages.UID]*tale) {
 	for _, try := range append(x.plan.urls.of(there), x.plan.urls.of(elsewhere)...) {
-		if t := told[try.job.UID]; t == nil || t.end == nil || t.end.Seq != try.seq || t.end.Outcome != try.job.Outcome {
+		if t := told[try.job.UID]; t == nil || t.end == nil || t.end.Seq != try.seq || t.end.End.Outcome != try.job.End.Outcome {
 			x.Errorf("%s was told of %s under the number %d, and the journal tells otherwise", try.to, try.job.ID, try.seq)
 		}
 	}
@@ -148,9 +148,9 @@ func (x *explorer) checkOutcome(job messages.Job, told map[messages.UID]*tale) {
 	case x.cut && (t == nil || t.end == nil):
 	case t == nil || t.end == nil:
 		x.Errorf("the end of %s was told to its client only", job.ID)
-	case job.Outcome == messages.Lost && t.end.Outcome == messages.Lost: // when that was nobody knows: each node tells when it has noticed
-	case job.Outcome != t.end.Outcome || job.Shell != t.end.Shell || !job.Ended.Equal(t.end.Ended):
-		x.Errorf("%s ended as %s %d for its client, as %s %d for the journal", job.ID, job.Outcome, job.Shell, t.end.Outcome, t.end.Shell)
+	case job.End.Outcome == messages.Lost && t.end.End.Outcome == messages.Lost: // when that was nobody knows: each node tells when it has noticed
+	case job.End.Outcome != t.end.End.Outcome || job.End.Shell() != t.end.End.Shell() || !job.End.At.Equal(t.end.End.At):
+		x.Errorf("%s ended as %s %d for its client, as %s %d for the journal", job.ID, job.End.Outcome, job.End.Shell(), t.end.End.Outcome, t.end.End.Shell())
 	}
 }
 
@@ -186,9 +186,9 @@ func (x *explorer) checkCalls(told map[messages.UID]*tale) {
 		switch {
 		case !over:
 			x.Errorf("Node.Run of %q never returned", c.text)
-		case c.dies && job.Outcome != "":
+		case c.dies && job.End.Outcome != "":
 			x.checkFormer(job, told)
-		case job.Outcome != "" && !x.journalFailed():
+		case job.End.Outcome != "" && !x.journalFailed():
 			x.checkOutcome(job, told)
 		}
 	}

@@ -93,8 +93,8 @@ func (x *explorer) checkRecords() {
 				x.Errorf("%s %q is %s when all has ended", job.ID, job.Command, job.State)
 			case t == nil || t.end == nil:
 				x.Errorf("%s has ended and the journal does not know", job.ID)
-			case job.Outcome != t.end.Outcome || job.Shell != t.end.Shell || !job.Ended.Equal(t.end.Ended):
-				x.Errorf("the record of %s says %s %d, the journal %s %d", job.ID, job.Outcome, job.Shell, t.end.Outcome, t.end.Shell)
+			case job.End.Outcome != t.end.End.Outcome || job.End.Shell() != t.end.End.Shell() || !job.End.At.Equal(t.end.End.At):
+				x.Errorf("the record of %s says %s %d, the journal %s %d", job.ID, job.End.Outcome, job.End.Shell(), t.end.End.Outcome, t.end.End.Shell())
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func TestHandoverOfALiveJob(t *testing.T) {
 		h.wantSignals(p, "TERM")
 		p.Exit(0)
 		h.after(0)
-		want(h, "outcome", h.job("j1").Outcome, messages.TimedOut)
+		want(h, "outcome", h.job("j1").End.Outcome, messages.TimedOut)
 		h.wantFacts("j1", "started changed promoted stopping finished:timed_out retired")
 	})
 }
@@ -50,13 +50,13 @@ func TestHandoverChangesWhoEndsIt(t *testing.T) {
 		d, q := h.start(messages.RunCommand{Scope: "a", Text: "test"})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Scope: "a", Grace: -1}))
-		want(h, "stayed", finished(d).Outcome, messages.Cancelled)
+		want(h, "stayed", finished(d).End.Outcome, messages.Cancelled)
 		h.wantSignals(q, "KILL")
 		h.wantSignals(p)
 		h.after(time.Second) // a place that has just adopted a job is not closed at once
 		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "b", Grace: -1}))
 		h.wantSignals(p, "KILL")
-		want(h, "moved", finished(c).Outcome, messages.Cancelled)
+		want(h, "moved", finished(c).End.Outcome, messages.Cancelled)
 	})
 }
 
@@ -72,13 +72,13 @@ func TestHandoverOfAQueuedJob(t *testing.T) {
 		h.after(time.Minute)
 		h.wantSignals(q, "TERM") // its limits went with it
 		q.Exit(0)
-		want(h, "second", finished(second).Outcome, messages.TimedOut)
+		want(h, "second", finished(second).End.Outcome, messages.TimedOut)
 		p.Exit(0)
 		h.after(0)
 		r := h.proc("third")
 		r.Begin()
 		r.Exit(0)
-		want(h, "third", finished(third).Outcome, messages.Exited)
+		want(h, "third", finished(third).End.Outcome, messages.Exited)
 		h.wantFacts("j2", "queued changed changed started stopping finished:timed_out retired")
 	}, plan{fake: serial})
 }
@@ -95,7 +95,7 @@ func TestHandoverOfAStartingJob(t *testing.T) {
 		want(h, "scope", job.Scope, messages.ScopePath("b"))
 		p.Exit(3)
 		h.after(0)
-		want(h, "status", h.job("j1").Shell, 3)
+		want(h, "status", h.job("j1").End.Shell(), 3)
 	})
 }
 
@@ -115,7 +115,7 @@ func TestHandoverOfAStartingJobIntoAFullPlace(t *testing.T) {
 		p.Begin()
 		reply[messages.CommandStopped](stop)
 		h.wantSignals(p, "KILL")
-		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 		h.wantFacts("j2", "changed stopping started finished:cancelled retired")
 		h.proc("waits for its turn").Begin()
 		h.proc("waits for its turn").Exit(0)
@@ -136,7 +136,7 @@ func TestHandoverOfAStoppingJob(t *testing.T) {
 		h.after(time.Minute)
 		h.wantSignals(p, "TERM", "KILL")
 		reply[messages.CommandStopped](again)
-		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 		h.wantFacts("j1", "started stopping changed finished:cancelled retired")
 	})
 }
@@ -174,7 +174,7 @@ func TestHandoverTwice(t *testing.T) {
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "d"}))
 		want(h, "scope", h.job("j1").Scope, messages.ScopePath("d"))
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		want(h, "processes", len(h.engine.Ever()), 1)
 	})
 }
@@ -189,7 +189,7 @@ func TestHandoverOfAJobThatEnds(t *testing.T) {
 			p.Exit(3)
 			h.after(time.Minute)
 			want(h, "answers", len(move.heard()), 1)
-			want(h, "status", finished(c).Shell, 3)
+			want(h, "status", finished(c).End.Shell(), 3)
 			want(h, "state", h.job("j1").State, messages.Retired)
 		})
 	}
@@ -209,7 +209,7 @@ func TestHandoverIntoAClosingPlace(t *testing.T) {
 				h.after(time.Minute)
 				reply[messages.Acknowledged](move)
 				want(h, "answers", len(end.heard()), 1)
-				want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+				want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 				want(h, "living", len(h.engine.Live()), 0)
 			})
 		}
@@ -288,8 +288,8 @@ func TestHandoverOfAQueuedJobIntoAFullQueue(t *testing.T) {
 
 		h.ask(messages.HandOver{Job: "j4", To: "broken"})
 		job := finished(lost)
-		want(h, "outcome", job.Outcome, messages.FailedToStart)
-		want(h, "why", job.Err.Code, messages.SpawnFailed)
+		want(h, "outcome", job.End.Outcome, messages.FailedToStart)
+		want(h, "why", job.End.Err.Code, messages.SpawnFailed)
 		h.wantFacts("j4", "queued changed finished:failed_to_start retired")
 		want(h, "state", h.job("j4").State, messages.Retired)
 		stop := h.ask(messages.StopCommand{Scope: "b", Grace: -1})
@@ -299,7 +299,7 @@ func TestHandoverOfAQueuedJobIntoAFullQueue(t *testing.T) {
 			}
 		}
 		reply[messages.CommandStopped](stop)
-		want(h, "outcome", finished(moved).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(moved).End.Outcome, messages.Cancelled)
 		h.wantSignals(q, "KILL")
 		p.Exit(0)
 	}, plan{fake: fake.Options{Can: serial.Can, OpenFails: func(at backends.ExecutorSpec) error {

@@ -34,7 +34,7 @@ const anything = "troupe/..."
 // which outside packages it may know. One line for each folder, the ground floor
 // first; a folder that is not listed is an error.
 var mayImport = map[string][]string{
-	"messages":                    {},
+	"messages":                    {"github.com/go-json-experiment/json", "golang.org/x/sys"},
 	"spill":                       {"golang.org/x/sys"},
 	"spill/view":                  {"spill", "github.com/charmbracelet/x/ansi"},
 	"internal/artifact":           {"spill", "spill/view", "golang.org/x/sys", "github.com/rivo/uniseg"},

@@ -31,7 +31,7 @@ func TestIdempotencyOfTheSameRequest(t *testing.T) {
 		h.after(0)
 		late := h.run(keyed("k", "make"))
 		want(h, "job", finished(late).ID, "j1")
-		want(h, "status", finished(late).Shell, 3)
+		want(h, "status", finished(late).End.Shell(), 3)
 		want(h, "processes", len(h.engine.Ever()), 1)
 		h.wantFacts("j1", "started promoted finished:exited retired")
 	})
@@ -126,7 +126,7 @@ func TestIdempotencyPastACrash(t *testing.T) {
 			h.crash(kind)
 			second := h.run(keyed("k", "make"))
 			p.Exit(3)
-			want(h, "status", finished(first).Shell, 3)
+			want(h, "status", finished(first).End.Shell(), 3)
 			want(h, "job", finished(second).ID, finished(first).ID)
 			want(h, "processes", len(h.engine.Ever()), 1)
 		})
@@ -152,7 +152,7 @@ func TestIdempotencyByTheDoor(t *testing.T) {
 		p.Exit(3)
 		one, two := <-jobs, <-jobs
 		want(h, "job", one.UID, two.UID)
-		want(h, "status", one.Shell, 3)
+		want(h, "status", one.End.Shell(), 3)
 		want(h, "processes", len(h.engine.Ever()), 1)
 	})
 }
@@ -203,7 +203,7 @@ func TestIdempotencyOfWhoGivesUp(t *testing.T) {
 			}
 			p.Exit(0)
 			h.after(0)
-			want(h, "outcome", h.job("j1").Outcome, messages.Cancelled)
+			want(h, "outcome", h.job("j1").End.Outcome, messages.Cancelled)
 		})
 	}
 }
@@ -240,7 +240,7 @@ func TestIdempotencyOfWhoGivesUpInTheQueue(t *testing.T) {
 			want(h, "given up", errors.Is((<-c).err, context.DeadlineExceeded), true)
 		}
 		h.after(0)
-		want(h, "outcome", h.job("j2").Outcome, messages.Cancelled)
+		want(h, "outcome", h.job("j2").End.Outcome, messages.Cancelled)
 		p.Exit(0)
 		h.after(0)
 		want(h, "processes", len(h.engine.Ever()), 1)
@@ -304,7 +304,7 @@ func TestIdempotencyWhileTheJournalFails(t *testing.T) {
 		}
 		h.after(time.Minute)
 		for i, c := range append(again, first, queued) {
-			want(h, fmt.Sprint("outcome of ", i), finished(c).Outcome, messages.Exited)
+			want(h, fmt.Sprint("outcome of ", i), finished(c).End.Outcome, messages.Exited)
 		}
 	})
 }

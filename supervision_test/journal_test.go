@@ -20,12 +20,12 @@ func TestTheJournalOnlyReadsWhatItWrites(t *testing.T) {
 	j, err := journal.OpenBolt(filepath.Join(dir, "journal.db"), journal.BoltOptions{NoSync: true})
 	require.NoError(t, err)
 	defer j.Close()
-	job := messages.Job{ID: "j1", UID: "U1", Settled: true, Output: []messages.StreamOutput{{Counted: true, LinesExact: true}}}
+	job := messages.Job{ID: "j1", UID: "U1", End: messages.End{Code: new(0)}, Output: []messages.StreamOutput{{Lines: new(int64(0)), LinesExact: true}}}
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		seen := 0
 		for range 1000 {
-			if o := job.Output[0]; o.Counted && o.LinesExact {
+			if o := job.Output[0]; o.Lines != nil && o.LinesExact {
 				seen++
 			}
 		}

@@ -40,7 +40,7 @@ func TestLeaveEndsAll(t *testing.T) {
 		q.Exit(0)
 		closed := reply[messages.ScopeClosed](leaving)
 		wantList(h, "stopped", closed.Jobs, "j1", "j2")
-		want(h, "why", h.job("j1").Cause, messages.Cause{By: messages.ByScope, Reason: "its client has gone", Signal: "TERM"})
+		want(h, "why", h.job("j1").End.Cause, messages.Cause{By: messages.ByScope, Reason: "its client has gone", Signal: "TERM"})
 		wantList(h, "scopes", h.openScopes(), "a")
 		refused(h.ask(messages.ReleaseScope{Path: "a/b"}), messages.NotFound)
 	})
@@ -69,7 +69,7 @@ func TestLeaveSparesWhatIsKept(t *testing.T) {
 		silent(left)
 		h.proc("starting").SetNature(fake.Obedient)
 		h.proc("starting").Begin()
-		want(h, "starting", finished(starting).Outcome, messages.Cancelled)
+		want(h, "starting", finished(starting).End.Outcome, messages.Cancelled)
 		said := reply[messages.ScopeReleased](left)
 		wantList(h, "kept", said.Kept, "j1", "j2")
 		wantList(h, "stopped", said.Jobs, "j3", "j4", "j5", "j6", "j8")
@@ -227,7 +227,7 @@ func TestLeaveAsSomethingBegins(t *testing.T) {
 		wantList(h, "stopped", said.Jobs, "j2", "j3")
 		wantList(h, "kept", said.Kept, "j1")
 		for _, id := range said.Jobs {
-			want(h, "outcome", h.job(id).Outcome, messages.Cancelled)
+			want(h, "outcome", h.job(id).End.Outcome, messages.Cancelled)
 		}
 		h.wantSignals(kept)
 		kept.Exit(0)

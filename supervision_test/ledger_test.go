@@ -180,7 +180,7 @@ func (l *ledger) others() []string {
 func word(fact messages.Fact) string {
 	switch f := fact.(type) {
 	case messages.CommandFinished:
-		return "finished:" + string(f.Job.Outcome)
+		return "finished:" + string(f.Job.End.Outcome)
 	case messages.SessionOpened:
 		return fmt.Sprintf("session+%s:%s", f.Info.Scope, f.Info.Session)
 	case messages.SessionClosed:
@@ -234,7 +234,7 @@ func (l *ledger) unfinished() []messages.JobID {
 	for _, f := range l.all() {
 		if fact, ok := f.Fact.(messages.CommandFact); ok {
 			job := fact.Record()
-			open[job.ID] = job.Outcome == ""
+			open[job.ID] = job.End.Outcome == ""
 		}
 	}
 	var ids []messages.JobID
@@ -270,10 +270,10 @@ func (l *life) hear(fact messages.CommandFact) []string {
 		wrong = append(wrong, "its uid changed")
 	case notified && !l.finished, !notified && (l.retired || l.finished && !retiring):
 		wrong = append(wrong, word(fact.(messages.Fact))+" was told behind the end")
-	case l.outcome != "" && l.outcome != job.Outcome:
-		wrong = append(wrong, fmt.Sprintf("its outcome was %s and is %s", l.outcome, job.Outcome))
+	case l.outcome != "" && l.outcome != job.End.Outcome:
+		wrong = append(wrong, fmt.Sprintf("its outcome was %s and is %s", l.outcome, job.End.Outcome))
 	}
-	l.outcome = job.Outcome
+	l.outcome = job.End.Outcome
 	switch fact.(type) {
 	case messages.CommandQueued:
 		if l.started {
@@ -287,8 +287,8 @@ func (l *life) hear(fact messages.CommandFact) []string {
 		once(&l.stopping, "its stop")
 	case messages.CommandFinished:
 		once(&l.finished, "its end")
-		if job.Outcome == "" || job.Ended.IsZero() {
-			wrong = append(wrong, fmt.Sprintf("it ended with the outcome %q at %v", job.Outcome, job.Ended))
+		if job.End.Outcome == "" || job.End.At.IsZero() {
+			wrong = append(wrong, fmt.Sprintf("it ended with the outcome %q at %v", job.End.Outcome, job.End.At))
 		}
 	case messages.CommandRetired:
 		once(&l.retired, "its retirement")

@@ -145,7 +145,7 @@ func TestNotifyAURL(t *testing.T) {
 			got := all[0].job
 			want(h, "seq", all[0].seq, got.Seq)
 			want(h, "job", got.ID, job.ID)
-			want(h, "code", got.Status.Code, 3)
+			want(h, "code", got.End.Shell(), 3)
 			want(h, "it learns of others", len(got.OnFinish), 1)
 			want(h, "it learns of itself", got.OnFinish[0].To, to)
 			want(h, "id", all[0].id, fmt.Sprintf("%s.%d", job.UID, all[0].seq))
@@ -554,6 +554,6 @@ func TestShutdownTellsTheLastEnds(t *testing.T) {
 			h.Error(err)
 		}
 		want(h, "told", len(u.of(there)), 1)
-		want(h, "outcome", u.of(there)[0].job.Outcome, messages.Cancelled)
+		want(h, "outcome", u.of(there)[0].job.End.Outcome, messages.Cancelled)
 	}, plan{urls: &urls{}, fake: fake.Options{}})
 }

@@ -182,7 +182,7 @@ func TestOutputCredit(t *testing.T) {
 		fails := h.run(messages.RunCommand{Text: "fails"})
 		waits := h.ask(messages.FollowOutput{Job: "j2"})
 		silent(waits)
-		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 127)
+		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		finished(fails)
 		h.wantOneOf(waits)
 		want(h, "no output", reply[messages.OutputEnded](h.ask(messages.FollowOutput{Job: "j2"})).Size, 0)
@@ -197,7 +197,7 @@ func TestOutputOfWhatCannotStart(t *testing.T) {
 		read := messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}
 		early := h.ask(read)
 		silent(early)
-		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 127)
+		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		finished(c)
 		for _, asked := range []*client{early, h.ask(read)} {
 			page := reply[messages.OutputPage](asked)
@@ -318,7 +318,7 @@ func TestOutputQuotas(t *testing.T) {
 			p.Write(messages.Merged, "0123456789abcdef")
 			p.Exit(0)
 			job := finished(c)
-			want(h, policy, job.Outcome, messages.Exited)
+			want(h, policy, job.End.Outcome, messages.Exited)
 			want(h, policy+", bytes", job.Output[0].Bytes, 16)
 			page := reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: job.ID, View: messages.View{Kind: messages.ViewRange, Bytes: 16}}))
 			want(h, policy+", gaps", len(page.Gaps), 1)
@@ -338,7 +338,7 @@ func TestOutputQuotas(t *testing.T) {
 		h.after(time.Second)
 		h.wantSignals(p, "TERM", "KILL")
 		job := finished(c)
-		want(h, "outcome", job.Outcome, messages.Cancelled)
-		want(h, "by", job.Cause.By, messages.ByQuota)
+		want(h, "outcome", job.End.Outcome, messages.Cancelled)
+		want(h, "by", job.End.Cause.By, messages.ByQuota)
 	})
 }

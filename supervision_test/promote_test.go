@@ -58,7 +58,7 @@ func TestFaultBackgroundRunIsQueued(t *testing.T) {
 			h.proc(text).Exit(4)
 			h.after(0)
 		}
-		want(h, "status", finished(waits).Shell, 4)
+		want(h, "status", finished(waits).End.Shell(), 4)
 		h.wantFacts("j2", "queued changed started promoted finished:exited retired")
 	}, plan{fake: serial})
 }
@@ -172,7 +172,7 @@ func TestPromoteFromAStartThatFails(t *testing.T) {
 		c := h.run(messages.RunCommand{Text: "serve", Background: true})
 		h.proc("serve").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 126)
 		job := finished(c)
-		want(h, "outcome", job.Outcome, messages.FailedToStart)
+		want(h, "outcome", job.End.Outcome, messages.FailedToStart)
 		want(h, "status", job.ExitCode(), 126)
 	})
 }
@@ -184,7 +184,7 @@ func TestPromoteOfAStoppedStart(t *testing.T) {
 		c := h.run(messages.RunCommand{Text: "second", Background: true})
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2"}))
 		want(h, "answered", reply[messages.CommandPromoted](c).Job.State, messages.Queued)
-		want(h, "outcome", h.job("j2").Outcome, messages.Cancelled)
+		want(h, "outcome", h.job("j2").End.Outcome, messages.Cancelled)
 		p.Exit(0)
 		h.after(0)
 		want(h, "processes", len(h.engine.Ever()), 1)

@@ -85,10 +85,10 @@ func TestFaultQueuedJobsWaitOn(t *testing.T) {
 			want(h, "timeout", h.job("j2").Timeout, 30*time.Second)
 			p = h.runsNext(p, "by its ULID")
 			p = h.runsNext(p, "by its key")
-			want(h, "by its ULID", finished(byULID).Outcome, messages.Exited)
+			want(h, "by its ULID", finished(byULID).End.Outcome, messages.Exited)
 			if how == "killed" {
 				h.after(comeBack) // nobody has asked for the last one
-				want(h, "away", h.job("j6").Outcome, messages.Cancelled)
+				want(h, "away", h.job("j6").End.Outcome, messages.Cancelled)
 			}
 			p = h.runsNext(p, "moved")
 			finished(byKey)
@@ -129,7 +129,7 @@ func TestFaultQueuedForASlotWaitsOn(t *testing.T) {
 			h.proc(text).Exit(3)
 		}
 		h.after(0)
-		want(h, "status", h.job("j3").Shell, 3)
+		want(h, "status", h.job("j3").End.Shell(), 3)
 		want(h, "processes", len(h.engine.Ever()), 3)
 	}, plan{limits: actors.Limits{Starts: 1}})
 }
@@ -184,11 +184,11 @@ func TestFaultStartedOrLost(t *testing.T) {
 				h.after(0)
 				second.Exit(7)
 				h.after(0)
-				want(h, "status", h.job("j2").Shell, 7)
+				want(h, "status", h.job("j2").End.Shell(), 7)
 			} else {
 				job := h.job("j2")
-				want(h, "outcome", job.Outcome, messages.Lost)
-				want(h, "status", job.Shell, 125)
+				want(h, "outcome", job.End.Outcome, messages.Lost)
+				want(h, "status", job.End.Shell(), 125)
 			}
 			want(h, "processes", len(h.engine.Ever()), 2)
 		}, plan{fake: oneByOne})
@@ -207,10 +207,10 @@ func TestFaultStoppedWhileItStarted(t *testing.T) {
 		h.engine.Forget(p.ID)
 		h.begin()
 		job := h.job("j1")
-		want(h, "outcome", job.Outcome, messages.Cancelled)
+		want(h, "outcome", job.End.Outcome, messages.Cancelled)
 		want(h, "status", job.ExitCode(), 130)
-		want(h, "cause", job.Cause.Reason, "enough")
-		want(h, "error", job.Err, messages.Error{})
+		want(h, "cause", job.End.Cause.Reason, "enough")
+		want(h, "error", job.End.Err, messages.Error{})
 	}, plan{fake: oneByOne})
 }
 
@@ -247,7 +247,7 @@ func TestFaultQueueUnderRandomEnds(t *testing.T) {
 				for _, id := range h.listed(messages.ListJobs{Finished: true}) {
 					order = append(order, id)
 					job := h.job(id)
-					want(h, "outcome of "+string(job.ID), job.Outcome, messages.Exited)
+					want(h, "outcome of "+string(job.ID), job.End.Outcome, messages.Exited)
 					want(h, "starts of "+string(job.ID), ran[job.UID], 1)
 				}
 				want(h, "jobs", len(order), jobs)

@@ -56,7 +56,7 @@ func TestRestartInEveryPhase(t *testing.T) {
 			want(h, "starting", h.job("starting").State, messages.Starting)
 			want(h, "leaver", h.job("leaver").State, messages.Finished)
 			want(h, "retired", h.job("retired").State, messages.Retired)
-			want(h, "exits", h.job("exits").Shell, 6)
+			want(h, "exits", h.job("exits").End.Shell(), 6)
 			want(h, "queued", h.job("queued").Started.IsZero(), true) // it is next
 			want(h, "unowned", len(h.engine.Unowned()), 0)
 			want(h, "settled", len(h.engine.Unsettled()), 0)
@@ -120,10 +120,10 @@ func TestRestartWithoutTheJob(t *testing.T) {
 		}
 		h.begin()
 		lost := h.job("j1")
-		want(h, "outcome", lost.Outcome, messages.Lost)
-		want(h, "settled", lost.Settled, false)
-		want(h, "status", lost.Shell, 125)
-		want(h, "the other", h.job("j2").Outcome, messages.Exited)
+		want(h, "outcome", lost.End.Outcome, messages.Lost)
+		want(h, "code", lost.End.Code, nil)
+		want(h, "status", lost.End.Shell(), 125)
+		want(h, "the other", h.job("j2").End.Outcome, messages.Exited)
 		h.wantFacts("j2", "started promoted finished:exited retired")
 	}, plan{})
 }
@@ -149,8 +149,8 @@ func TestRestartEndsWhatBelongedToAConnection(t *testing.T) {
 		h.wantFacts("j2", "started promoted")
 		owned.Exit(0)
 		h.after(0)
-		want(h, "outcome", h.job("j1").Outcome, messages.Cancelled)
-		want(h, "why", h.job("j1").Cause.Reason != "", true)
+		want(h, "outcome", h.job("j1").End.Outcome, messages.Cancelled)
+		want(h, "why", h.job("j1").End.Cause.Reason != "", true)
 	}, plan{})
 }
 
@@ -315,8 +315,8 @@ func TestRestartWhileAScopeCloses(t *testing.T) {
 		h.wantSignals(p, "TERM", "KILL")
 		p.Exit(137)
 		h.after(0)
-		want(h, "outcome", h.job("j1").Outcome, messages.Cancelled)
-		want(h, "by", h.job("j1").Cause.By, messages.ByScope)
+		want(h, "outcome", h.job("j1").End.Outcome, messages.Cancelled)
+		want(h, "by", h.job("j1").End.Cause.By, messages.ByScope)
 		closing := h.ask(messages.CloseScope{Path: "a"})
 		h.after(5 * time.Second)
 		reply[messages.ScopeClosed](closing)
@@ -345,8 +345,8 @@ func TestRestartAndThenACrash(t *testing.T) {
 				h.after(0)
 				h.wantFacts("j1", "started promoted finished:exited retired")
 				h.wantFacts("j2", "started promoted finished:exited retired")
-				want(h, "one", h.job("j1").Shell, 4)
-				want(h, "the other", h.job("j2").Shell, 3)
+				want(h, "one", h.job("j1").End.Shell(), 4)
+				want(h, "the other", h.job("j2").End.Shell(), 3)
 				want(h, "unsettled", len(h.engine.Unsettled()), 0)
 			}, plan{})
 		}

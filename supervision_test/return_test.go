@@ -34,7 +34,7 @@ func TestReturnInTime(t *testing.T) {
 		h.wantSignals(p)
 		silent(c)
 		p.Exit(3)
-		want(h, "status", finished(c).Shell, 3)
+		want(h, "status", finished(c).End.Shell(), 3)
 		h.after(0)
 		h.wantFacts("j1", "started finished:exited retired")
 		want(h, "processes", len(h.engine.Ever()), 1)
@@ -67,12 +67,12 @@ func TestReturnTooLate(t *testing.T) {
 		q.Exit(0)
 		h.after(0)
 		for _, id := range []messages.JobID{"j1", "j2"} {
-			want(h, "why", h.job(id).Cause, gone)
+			want(h, "why", h.job(id).End.Cause, gone)
 			want(h, "flag", h.job(id).HasFlag(messages.FlagClientGone), true)
 		}
 		h.wantFacts("j1", "started stopping finished:cancelled retired")
 		late := h.run(owned("make"))
-		want(h, "outcome", finished(late).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(late).End.Outcome, messages.Cancelled)
 	}, plan{})
 }
 
@@ -87,8 +87,8 @@ func TestReturnBehindTheEnd(t *testing.T) {
 		h.begin()
 		q.Exit(2)
 		h.after(time.Minute)
-		want(h, "one", finished(h.run(owned("one"))).Shell, 1)
-		want(h, "two", finished(h.run(owned("two"))).Shell, 2)
+		want(h, "one", finished(h.run(owned("one"))).End.Shell(), 1)
+		want(h, "two", finished(h.run(owned("two"))).End.Shell(), 2)
 		h.wantFacts("j1", "started finished:exited retired")
 		h.wantFacts("j2", "started finished:exited retired")
 	}, plan{})
@@ -118,7 +118,7 @@ func TestReturnToABudget(t *testing.T) {
 			p.Exit(0)
 			h.after(0)
 			want(h, "promoted", strings.Count(h.facts("j1"), "promoted"), 1)
-			want(h, "outcome", h.job("j1").Outcome, messages.Exited)
+			want(h, "outcome", h.job("j1").End.Outcome, messages.Exited)
 		}, plan{})
 	}
 }
@@ -212,7 +212,7 @@ func TestFaultReturnByULID(t *testing.T) {
 		stranger := unnamed(1, strings.Repeat("long ", 200))
 		stranger.Principal = "uid:2"
 		refused(h.run(stranger), messages.Conflict)
-		want(h, "ended", finished(h.run(unnamed(3, "ends"))).Shell, 6)
+		want(h, "ended", finished(h.run(unnamed(3, "ends"))).End.Shell(), 6)
 		c, d := h.run(unnamed(1, strings.Repeat("long ", 200))), h.run(unnamed(2, "given up"))
 		h.system().Root.RequestWithCustomSender(h.top(), messages.AbandonRun{UID: unnamed(2, "").UID}, d.pid)
 		h.after(0)
@@ -220,7 +220,7 @@ func TestFaultReturnByULID(t *testing.T) {
 		d.unmet.Store(true)
 		q.Exit(0)
 		p.Exit(3)
-		want(h, "status", finished(c).Shell, 3)
+		want(h, "status", finished(c).End.Shell(), 3)
 		h.after(0)
 		h.wantFacts("j1", "started finished:exited retired")
 		want(h, "processes", len(h.engine.Ever()), 3)
@@ -269,9 +269,9 @@ func TestFaultReturnAfterAnOrderedEnd(t *testing.T) {
 			p.Exit(4)
 		}
 		h.after(0)
-		want(h, "waits", finished(clients["waits"]).Shell, 4)
-		want(h, "keyed", finished(clients["keyed"]).Shell, 4)
-		want(h, "given up", h.job("j4").Cause.Reason, "its caller gave up")
-		want(h, "away", h.job("j6").Outcome, messages.Exited)
+		want(h, "waits", finished(clients["waits"]).End.Shell(), 4)
+		want(h, "keyed", finished(clients["keyed"]).End.Shell(), 4)
+		want(h, "given up", h.job("j4").End.Cause.Reason, "its caller gave up")
+		want(h, "away", h.job("j6").End.Outcome, messages.Exited)
 	}, plan{})
 }

@@ -28,11 +28,11 @@ func TestRunFinishes(t *testing.T) {
 
 		job := finished(c)
 		want(h, "id", job.ID, "j1")
-		want(h, "outcome", job.Outcome, messages.Exited)
-		want(h, "status", job.Shell, 3)
+		want(h, "outcome", job.End.Outcome, messages.Exited)
+		want(h, "status", job.End.Shell(), 3)
 		want(h, "exit code", job.ExitCode(), 3)
-		want(h, "settled", job.Settled, true)
-		want(h, "who ended it", job.Cause, messages.Cause{})
+		want(h, "code", job.End.Code != nil, true)
+		want(h, "who ended it", job.End.Cause, messages.Cause{})
 		want(h, "duration", job.Duration(), 2*time.Second)
 		want(h, "bytes", job.Output[0].Bytes, 3)
 		want(h, "scope", job.Scope, messages.MainScope)
@@ -69,8 +69,8 @@ func TestRunTellsTheStatus(t *testing.T) {
 				client, p := h.start(messages.RunCommand{Text: "a"})
 				c.play(p)
 				job := finished(client)
-				want(h, "outcome", job.Outcome, c.outcome)
-				want(h, "status", job.Shell, c.shell)
+				want(h, "outcome", job.End.Outcome, c.outcome)
+				want(h, "status", job.End.Shell(), c.shell)
 				want(h, "exit code", job.ExitCode(), c.shell)
 			})
 		})
@@ -83,16 +83,16 @@ func TestBadInputRunFailsToStart(t *testing.T) {
 		c := h.run(messages.RunCommand{Argv: []string{"mkae", "all"}})
 		h.proc("mkae all").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no mkae"}, 127)
 		job := finished(c)
-		want(h, "outcome", job.Outcome, messages.FailedToStart)
+		want(h, "outcome", job.End.Outcome, messages.FailedToStart)
 		want(h, "status", job.ExitCode(), 127)
-		want(h, "error", job.Err.Reason, "ENOENT")
+		want(h, "error", job.End.Err.Reason, "ENOENT")
 		want(h, "started", job.Started.IsZero(), true)
 		h.wantFacts("j1", "finished:failed_to_start retired")
 		want(h, "state", h.job("j1").State, messages.Retired)
 
 		c, p := h.start(messages.RunCommand{Text: "the session works on"})
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 	})
 }
 
@@ -146,7 +146,7 @@ func TestBadInputRunRefusals(t *testing.T) {
 		}
 		c, p := h.start(messages.RunCommand{Text: "a"})
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 	}, plan{fake: dirs})
 }
 
@@ -159,9 +159,9 @@ func TestRunDoesNotWaitForWhoHoldsTheOutput(t *testing.T) {
 		p.Write(messages.Merged, "hi\n")
 		p.Exit(0)
 		job := finished(c)
-		want(h, "outcome", job.Outcome, messages.Exited)
+		want(h, "outcome", job.End.Outcome, messages.Exited)
 		want(h, "output open", job.OutputOpen, true)
-		want(h, "children", job.Children, 1)
+		want(h, "children", job.End.Children, 1)
 		h.wantFacts("j1", "started finished:exited")
 
 		h.after(30 * time.Second)
@@ -171,7 +171,7 @@ func TestRunDoesNotWaitForWhoHoldsTheOutput(t *testing.T) {
 		h.wantFacts("j1", "started finished:exited retired")
 		job = h.job("j1")
 		want(h, "output open", job.OutputOpen, false)
-		want(h, "children", job.Children, 0)
+		want(h, "children", job.End.Children, 0)
 		want(h, "bytes", job.Output[0].Bytes, 8)
 	})
 }
@@ -204,7 +204,7 @@ func TestRunDrains(t *testing.T) {
 		silent(c)
 		want(h, "state", h.job("j1").State, messages.Draining)
 		p.HoldDrain(false)
-		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		h.wantFacts("j1", "started finished:exited retired")
 	})
 }
@@ -226,7 +226,7 @@ func TestRunByTheDoor(t *testing.T) {
 		p.Write(messages.Stderr, "oops")
 		p.Exit(1)
 		job := <-done
-		want(h, "status", job.Shell, 1)
+		want(h, "status", job.End.Shell(), 1)
 		want(h, "streams", len(job.Output), 2)
 		want(h, "stderr", job.Output[1].Bytes, 4)
 
@@ -246,7 +246,7 @@ func TestRunByTheDoor(t *testing.T) {
 		job = <-done
 		want(h, "given up after", h.since(), time.Minute)
 		h.after(0)
-		want(h, "outcome", h.job(messages.JobID(job.UID)).Outcome, messages.Cancelled)
+		want(h, "outcome", h.job(messages.JobID(job.UID)).End.Outcome, messages.Cancelled)
 		want(h, "flagged", slices.Contains(h.job(messages.JobID(job.UID)).Flags, messages.FlagClientGone), true)
 		h.wantSignals(p, "TERM")
 

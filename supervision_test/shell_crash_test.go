@@ -29,7 +29,7 @@ func TestFaultShellOutlivesItsActors(t *testing.T) {
 			want(h, "started", h.engine.Find("next"), nil)
 			h.wantSignals(shell)
 			p.Exit(4)
-			want(h, "status", finished(c).Status.Code, 4)
+			want(h, "status", finished(c).End.Shell(), 4)
 			q := h.proc("next")
 			q.Begin()
 			h.after(0)
@@ -128,7 +128,7 @@ func TestRestartBehindTheDeathOfAShell(t *testing.T) {
 		h.begin()
 		h.after(0)
 		job := h.job("j1")
-		want(h, "outcome", job.Outcome, messages.Signaled)
+		want(h, "outcome", job.End.Outcome, messages.Signaled)
 		want(h, "flag", job.HasFlag(messages.FlagSessionEnded), true)
 		want(h, "state", job.State, messages.Retired)
 		c, q := h.start(live("s", "next"))
@@ -179,7 +179,7 @@ func TestCascadeEndsLiveShells(t *testing.T) {
 			h.wantSignals(shell) // not before its command has ended
 			silent(ends)
 			h.after(messages.DefaultGrace)
-			want(h, what+": outcome", finished(c).Outcome, messages.Cancelled)
+			want(h, what+": outcome", finished(c).End.Outcome, messages.Cancelled)
 			h.wantSignals(shell, "TERM")
 			silent(ends)
 			h.after(messages.DefaultGrace)
@@ -205,7 +205,7 @@ func TestShellOutlivesItsCommands(t *testing.T) {
 		h.wantSignals(p, "TERM")
 		h.after(messages.DefaultGrace)
 		reply[messages.CommandStopped](stop)
-		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 		h.wantSignals(shell)
 
 		q := h.proc("next")
@@ -216,14 +216,14 @@ func TestShellOutlivesItsCommands(t *testing.T) {
 		h.after(messages.DefaultGrace)
 		job := h.job("j2")
 		want(h, "gone", job.HasFlag(messages.FlagClientGone), true)
-		want(h, "outcome", job.Outcome, messages.Cancelled)
+		want(h, "outcome", job.End.Outcome, messages.Cancelled)
 		next.unmet.Store(true) // it does not hear of it
 
 		r := live("s", "late")
 		r.Timeout = time.Minute
 		c, p = h.start(r)
 		h.after(time.Minute + messages.DefaultGrace)
-		want(h, "outcome", finished(c).Outcome, messages.TimedOut)
+		want(h, "outcome", finished(c).End.Outcome, messages.TimedOut)
 		want(h, "shell", h.shell(), shell)
 		h.wantSignals(shell)
 		h.wantSignals(p, "TERM", "KILL")

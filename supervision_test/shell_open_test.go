@@ -61,7 +61,7 @@ func TestShellIsOpenedByTheRunThatNamesIt(t *testing.T) {
 		wantList(h, "variables of the command", p.Command.Env, "B=2")
 		p.Exit(3)
 		job := finished(c)
-		want(h, "status", job.Status.Code, 3)
+		want(h, "status", job.End.Shell(), 3)
 		want(h, "backend", job.Backend, messages.BackendShell)
 		want(h, "cwd", job.Dir, "/src")
 		want(h, "dropped", len(job.EnvDropped), 0)

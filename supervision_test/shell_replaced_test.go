@@ -34,8 +34,8 @@ func TestShellThatEndsIsReplacedForTheNextCommand(t *testing.T) {
 			p.Cd("/there")
 			p.Shell().Exit(5)
 			job := finished(c)
-			want(h, "status", job.Status.Code, 5)
-			want(h, "outcome", job.Outcome, messages.Exited)
+			want(h, "status", job.End.Shell(), 5)
+			want(h, "outcome", job.End.Outcome, messages.Exited)
 			want(h, "flag", job.HasFlag(messages.FlagSessionEnded), true)
 			want(h, "new for it", job.HasFlag(messages.FlagReplaced), false)
 

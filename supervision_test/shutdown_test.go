@@ -32,7 +32,7 @@ func TestShutdownInOrder(t *testing.T) {
 		queued := h.run(messages.RunCommand{Scope: "c", Text: "queued"})
 		done := h.ending(context.Background(), messages.ShutdownNode{Reason: "enough"})
 		h.wantSignals(p, "TERM")
-		want(h, "queued", finished(queued).Outcome, messages.Cancelled)
+		want(h, "queued", finished(queued).End.Outcome, messages.Cancelled)
 		for _, r := range []any{
 			messages.RunCommand{Scope: "a", Text: "more"},
 			messages.OpenScope{Path: "d"},
@@ -56,9 +56,9 @@ func TestShutdownInOrder(t *testing.T) {
 		}
 		for _, c := range []*client{running, starting} {
 			job := finished(c)
-			want(h, "outcome", job.Outcome, messages.Cancelled)
-			want(h, "by", job.Cause.By, messages.ByShutdown)
-			want(h, "why", job.Cause.Reason, "enough")
+			want(h, "outcome", job.End.Outcome, messages.Cancelled)
+			want(h, "by", job.End.Cause.By, messages.ByShutdown)
+			want(h, "why", job.End.Cause.Reason, "enough")
 		}
 		want(h, "processes", len(h.engine.Ever()), 2)
 		want(h, "took", h.since(), messages.DefaultGrace)
@@ -103,7 +103,7 @@ func TestShutdownGivesEveryReply(t *testing.T) {
 				refused(run, messages.ShuttingDown)
 				want(h, "the call", errors.Is(err, &messages.Error{Code: messages.ShuttingDown}), true)
 			} else {
-				want(h, "outcome", finished(run).Outcome, messages.Cancelled)
+				want(h, "outcome", finished(run).End.Outcome, messages.Cancelled)
 				want(h, "the call", err == nil, true)
 			}
 			h.engine.Close(false)
@@ -190,7 +190,7 @@ func TestShutdownTwice(t *testing.T) {
 		if err := errors.Join(<-one, <-two); err != nil {
 			h.Error(err)
 		}
-		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 	})
 }
 
@@ -206,7 +206,7 @@ func TestShutdownNamesSurvivors(t *testing.T) {
 		if !errors.As(err, &named) || len(named.Survivors) != 1 || named.Survivors[0] != stuck {
 			h.Errorf("the end of the node: %v", err)
 		}
-		wantList(h, "survivors", finished(c).Survivors, stuck)
+		wantList(h, "survivors", finished(c).End.Survivors, stuck)
 	})
 	inHouse(t, func(h *house) {
 		c := h.run(messages.RunCommand{Text: "never begins"})
@@ -238,7 +238,7 @@ func TestShutdownWithAJournalThatFails(t *testing.T) {
 			done := h.ending(context.Background(), messages.ShutdownNode{Grace: time.Second})
 			h.after(time.Second)
 			h.wantSignals(p, "TERM", "KILL")
-			want(h, "outcome", finished(c).Outcome, messages.Cancelled) // a client does not wait for it
+			want(h, "outcome", finished(c).End.Outcome, messages.Cancelled) // a client does not wait for it
 			if err := <-done; err != nil {
 				h.Error(err)
 			}
@@ -270,7 +270,7 @@ func TestShutdownGivesAJobItsOwnGrace(t *testing.T) {
 			if err := <-done; err != nil {
 				h.Error(err)
 			}
-			want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+			want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 			want(h, "took", h.since(), long)
 		})
 	}
@@ -300,7 +300,7 @@ func TestShutdownWaitsForWhatIsLate(t *testing.T) {
 		h.after(time.Minute + 30*time.Second)
 		silent(c)
 		p.HoldDrain(false)
-		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 		if err := <-done; err != nil {
 			h.Error(err)
 		}
@@ -320,7 +320,7 @@ func TestShutdownAgainByNobody(t *testing.T) {
 			h.Error(err)
 		}
 		reply[messages.ShutdownDone](again)
-		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 	})
 }
 

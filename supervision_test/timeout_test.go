@@ -24,10 +24,10 @@ func TestFaultTimeoutLadder(t *testing.T) {
 		h.after(1)
 		h.wantSignals(p, "TERM", "KILL")
 		job := h.job("j1")
-		want(h, "outcome", job.Outcome, messages.TimedOut)
-		want(h, "cause", job.Cause, messages.Cause{By: messages.ByDeadline, Reason: job.Cause.Reason, Signal: "KILL"})
+		want(h, "outcome", job.End.Outcome, messages.TimedOut)
+		want(h, "cause", job.End.Cause, messages.Cause{By: messages.ByDeadline, Reason: job.End.Cause.Reason, Signal: "KILL"})
 		want(h, "exit code", job.ExitCode(), 124)
-		want(h, "status", job.Shell, 137)
+		want(h, "status", job.End.Shell(), 137)
 		h.after(time.Hour)
 		h.wantFacts("j1", "started promoted stopping finished:timed_out retired")
 		reply[messages.CommandPromoted](c)
@@ -53,8 +53,8 @@ func TestTimeoutObeyed(t *testing.T) {
 				silent(client)
 				c.play(p)
 				job := finished(client)
-				want(h, "outcome", job.Outcome, messages.TimedOut)
-				want(h, "status", job.Shell, c.code)
+				want(h, "outcome", job.End.Outcome, messages.TimedOut)
+				want(h, "status", job.End.Shell(), c.code)
 				want(h, "exit code", job.ExitCode(), 124)
 				h.after(time.Hour)
 				h.wantSignals(p, "TERM")
@@ -72,11 +72,11 @@ func TestTimeoutGrace(t *testing.T) {
 		h.after(time.Minute)
 		h.wantSignals(p, "TERM")
 		h.wantSignals(q, "KILL")
-		want(h, "outcome", finished(b).Outcome, messages.TimedOut)
+		want(h, "outcome", finished(b).End.Outcome, messages.TimedOut)
 		silent(a)
 		h.after(time.Second)
 		h.wantSignals(p, "TERM", "KILL")
-		want(h, "outcome", finished(a).Outcome, messages.TimedOut)
+		want(h, "outcome", finished(a).End.Outcome, messages.TimedOut)
 	})
 }
 
@@ -91,12 +91,12 @@ func TestFaultTimeoutFirstCauseStays(t *testing.T) {
 		h.after(1)
 		stopA := h.ask(messages.StopCommand{Job: "j1", Grace: time.Second})
 		h.after(time.Second)
-		want(h, "outcome", finished(a).Outcome, messages.TimedOut)
+		want(h, "outcome", finished(a).End.Outcome, messages.TimedOut)
 		reply[messages.CommandStopped](stopA)
 		silent(stopB)
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2", Grace: -1}))
 		reply[messages.CommandStopped](stopB)
-		want(h, "outcome", finished(b).Outcome, messages.Cancelled)
+		want(h, "outcome", finished(b).End.Outcome, messages.Cancelled)
 		h.wantFacts("j1", "started stopping finished:timed_out retired")
 		h.wantFacts("j2", "started stopping finished:cancelled retired")
 	})
@@ -138,7 +138,7 @@ func TestTimeoutChangeOfDeadline(t *testing.T) {
 		h.after(0)
 		h.wantFacts("j4", "started promoted changed finished:exited retired")
 		for _, id := range []messages.JobID{"j1", "j2", "j3"} {
-			want(h, "outcome", h.job(id).Outcome, messages.TimedOut)
+			want(h, "outcome", h.job(id).End.Outcome, messages.TimedOut)
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestBadInputTimeoutBadChanges(t *testing.T) {
 		p.Exit(0)
 		h.after(0)
 		refused(h.ask(messages.ChangeDeadline{Job: "j1", Extend: time.Minute}), messages.JobFinished)
-		want(h, "outcome", h.job("j1").Outcome, messages.TimedOut)
+		want(h, "outcome", h.job("j1").End.Outcome, messages.TimedOut)
 	})
 }
 
@@ -190,7 +190,7 @@ func TestTimeoutNotInTheQueue(t *testing.T) {
 		h.after(1)
 		h.wantSignals(p, "TERM") // the start counts
 		p.Exit(0)
-		want(h, "outcome", finished(c).Outcome, messages.TimedOut)
+		want(h, "outcome", finished(c).End.Outcome, messages.TimedOut)
 
 		q := h.proc("third")
 		q.Begin()
@@ -199,7 +199,7 @@ func TestTimeoutNotInTheQueue(t *testing.T) {
 		h.after(1)
 		h.wantSignals(q, "TERM")
 		q.Exit(0)
-		want(h, "outcome", finished(d).Outcome, messages.TimedOut)
+		want(h, "outcome", finished(d).End.Outcome, messages.TimedOut)
 	}, plan{fake: serial})
 }
 
@@ -214,12 +214,12 @@ func TestTimeoutWhileStarting(t *testing.T) {
 		p := h.proc("a")
 		p.Begin()
 		h.after(0)
-		want(h, "outcome", finished(c).Outcome, messages.TimedOut)
+		want(h, "outcome", finished(c).End.Outcome, messages.TimedOut)
 		h.wantFacts("j1", "stopping started finished:timed_out retired")
 
 		c = h.run(messages.RunCommand{Text: "b", Timeout: time.Minute})
 		h.after(2 * time.Minute)
-		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 127)
-		want(h, "outcome", finished(c).Outcome, messages.TimedOut)
+		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
+		want(h, "outcome", finished(c).End.Outcome, messages.TimedOut)
 	})
 }

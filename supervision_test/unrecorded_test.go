@@ -63,8 +63,8 @@ func (h *house) nextTells(told map[messages.UID]messages.Job) {
 			continue
 		}
 		recorded++
-		if job := end.Job; job.Outcome != was.Outcome || job.Shell != was.Shell || !job.Ended.Equal(was.Ended) {
-			h.Errorf("%s ended as %s %d, and as %s %d for the next node", was.ID, was.Outcome, was.Shell, job.Outcome, job.Shell)
+		if job := end.Job; job.End.Outcome != was.End.Outcome || job.End.Shell() != was.End.Shell() || !job.End.At.Equal(was.End.At) {
+			h.Errorf("%s ended as %s %d, and as %s %d for the next node", was.ID, was.End.Outcome, was.End.Shell(), job.End.Outcome, job.End.Shell())
 		}
 	}
 	want(h, "recorded by the next node", recorded, len(told))
@@ -216,7 +216,7 @@ func TestFaultShutdownWithoutAJournal(t *testing.T) {
 				done := h.ending(context.Background(), messages.ShutdownNode{})
 				h.wantSignals(p, "TERM")
 				p.Exit(0)
-				want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+				want(h, "outcome", finished(c).End.Outcome, messages.Cancelled)
 				if err := <-done; err != nil {
 					h.Error(err)
 				}
@@ -238,7 +238,7 @@ func TestFaultATurnComesBackWithoutARecorder(t *testing.T) {
 		h.loseRecorder()
 		silent(second)
 		release()
-		want(h, "second", finished(second).Cause.By, messages.BySystem)
+		want(h, "second", finished(second).End.Cause.By, messages.BySystem)
 		p.Exit(0)
 		finished(first)
 		want(h, "processes", len(h.engine.Ever()), 1)
@@ -266,7 +266,7 @@ func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 
 		h.ledger.fail(nil)
 		h.after(time.Minute)
-		want(h, "third", finished(third).Outcome, messages.Cancelled)
+		want(h, "third", finished(third).End.Outcome, messages.Cancelled)
 		for _, c := range stops {
 			reply[messages.CommandStopped](c)
 		}
@@ -276,7 +276,7 @@ func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 			q.Begin()
 			q.Exit(3)
 			h.after(0)
-			want(h, "status", finished(c).Shell, 3)
+			want(h, "status", finished(c).End.Shell(), 3)
 		}
 		want(h, "processes", len(h.engine.Ever()), 3)
 	}, plan{fake: serial})
@@ -294,10 +294,10 @@ func TestFaultNothingStartsWithoutARecorder(t *testing.T) {
 				h.ask(messages.OpenScope{Path: "other"})
 				silent(first)
 				job := finished(second)
-				want(h, "second", job.Outcome, messages.Cancelled)
-				want(h, "by", job.Cause.By, messages.BySystem)
+				want(h, "second", job.End.Outcome, messages.Cancelled)
+				want(h, "by", job.End.Cause.By, messages.BySystem)
 				p.Exit(3)
-				want(h, "first", finished(first).Shell, 3)
+				want(h, "first", finished(first).End.Shell(), 3)
 				want(h, "processes", len(h.engine.Ever()), 1)
 				h.endUnrecorded()
 			}, plan{fake: serial, slow: true})

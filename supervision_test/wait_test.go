@@ -50,7 +50,7 @@ func TestWaitForTheEnd(t *testing.T) {
 		p.Exit(3)
 		end := wantWait(one, "satisfied", "j1")
 		want(h, "records", len(end.Jobs), 2)
-		want(h, "status", end.Jobs[0].Shell, 3)
+		want(h, "status", end.Jobs[0].End.Shell(), 3)
 		want(h, "the other", end.Jobs[1].State, messages.Running)
 		want(h, "records", len(wantWait(twice, "satisfied", "j1").Jobs), 1)
 		silent(all)

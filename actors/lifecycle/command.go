@@ -185,7 +185,7 @@ func (c Command) expired(e Expired) (Command, []Effect) {
 // stop sets the cause, once, and stops the process tree.
 func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Effect) {
 	j := c.edit()
-	j.State, j.Cause = messages.Stopping, cause
+	j.State, j.End.Cause = messages.Stopping, cause
 	return c, []Effect{Stop{cause, grace}, c.tell(messages.CommandStopping{})}
 }
 
@@ -201,10 +201,10 @@ func (c Command) draining() (Command, []Effect) {
 func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, e.Seq, true, true
 	j := c.edit()
-	j.Ended, j.Shell, j.Err = e.At, e.Shell, e.Err
-	if j.Cause.By != messages.ByNone { // stopped before it could start
-		j.Err = messages.Error{}
-		return c.finish(j.Cause.OutcomeOf())
+	j.End.At, j.End.Err = e.At, e.Err
+	if j.End.Cause.By != messages.ByNone { // stopped before it could start
+		j.End.Err = messages.Error{}
+		return c.finish(j.End.Cause.OutcomeOf())
 	}
 	return c.finish(messages.FailedToStart)
 }
@@ -213,7 +213,7 @@ func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 func (c Command) lost(e messages.ProcessLost) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
 	j := c.edit()
-	j.Ended, j.Err, j.Shell, j.Survivors = e.At, e.Err, 125, e.Survivors
+	j.End.At, j.End.Err, j.End.Survivors = e.At, e.Err, e.Survivors
 	j.Flags = union(j.Flags, e.Flags)
 	c.outputs(e.Sizes, e.Outputs)
 	return c.finish(messages.Lost)
@@ -227,9 +227,10 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	if e.Last > 0 { // includes the end of the output and of the tree
 		c.closed, c.ended = true, true
 	}
-	j.Ended, j.Status, j.Settled, j.Shell = e.At, e.Status, true, e.Status.Shell()
-	j.Cause, j.OOM, j.Rusage = e.Cause, e.OOM, e.Rusage
-	j.OutputOpen, j.Children, j.Survivors = e.OutputOpen, e.Children, e.Survivors
+	j.End.At = e.At
+	j.End.SetStatus(e.Status)
+	j.End.Cause, j.End.OOM, j.End.Rusage = e.Cause, e.OOM, e.Rusage
+	j.OutputOpen, j.End.Children, j.End.Survivors = e.OutputOpen, e.Children, e.Survivors
 	j.Flags = union(j.Flags, e.Flags)
 	c.outputs(e.Sizes, e.Outputs)
 	switch {
@@ -275,7 +276,7 @@ func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 		return c.retire(todo)
 	}
 	j := c.edit()
-	j.Ended, j.Err, j.Shell = now, e.Err, 125
+	j.End.At, j.End.Err = now, e.Err
 	j.Flags = union(j.Flags, []messages.Flag{messages.FlagOutputLost})
 	return c.finish(messages.Lost)
 }
@@ -283,7 +284,7 @@ func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 // finish sets the outcome, once, and answers the clients that wait for the process.
 func (c Command) finish(why messages.Outcome) (Command, []Effect) {
 	j := c.edit()
-	j.State, j.Outcome = messages.Finished, why
+	j.State, j.End.Outcome = messages.Finished, why
 	j.WaitingForInput, j.WaitingForSecret = false, false
 	j.Deadline = time.Time{}
 	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), c.tell(messages.CommandFinished{})}
@@ -305,7 +306,7 @@ func (c Command) over(event any) (Command, []Effect) {
 	case messages.TreeEnded:
 		c.seq, c.ended = max(c.seq, e.Seq), true
 		j := c.edit()
-		j.Children, j.Survivors = 0, e.Survivors
+		j.End.Children, j.End.Survivors = 0, e.Survivors
 	}
 	if !c.Job.State.Ended() {
 		return c, nil
@@ -318,12 +319,12 @@ func (c Command) over(event any) (Command, []Effect) {
 // named the survivors. An end that the engine does not know counts when the journal has it:
 // the next node starts the job otherwise.
 func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
-	stopped := c.Job.Cause.By != messages.ByNone
+	stopped := c.Job.End.Cause.By != messages.ByNone
 	if !c.ended && !stopped || c.result == 0 && !c.kept {
 		return c, todo
 	}
 	for _, t := range c.stoppers {
-		todo = append(todo, Reply{t, messages.CommandStopped{Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors}})
+		todo = append(todo, Reply{t, messages.CommandStopped{Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.End.Survivors}})
 	}
 	c.stoppers = nil
 	return c, todo

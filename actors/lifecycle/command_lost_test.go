@@ -30,14 +30,14 @@ func TestLostProcess(t *testing.T) {
 		for _, event := range phase.road {
 			step(event)
 		}
-		before := c.Job.Outcome
+		before := c.Job.End.Outcome
 		step(lost)
 		want := messages.Lost
 		if before != "" {
 			want = before
 		}
-		if c.Job.Outcome != want || told != 1 || c.Job.State != messages.Retired {
-			t.Errorf("%s: %s, told %d times, %s", phase.name, c.Job.Outcome, told, c.Job.State)
+		if c.Job.End.Outcome != want || told != 1 || c.Job.State != messages.Retired {
+			t.Errorf("%s: %s, told %d times, %s", phase.name, c.Job.End.Outcome, told, c.Job.State)
 		}
 		settled := false
 		for _, e := range step(Recorded{Retired: true}) {

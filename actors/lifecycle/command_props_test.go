@@ -138,10 +138,10 @@ func (j *judge) heard(fact messages.CommandFact) {
 	job := fact.Record()
 	switch fact.(type) {
 	case messages.CommandFinished:
-		if job.Outcome == "" || job.Ended.IsZero() || job.State != messages.Finished {
+		if job.End.Outcome == "" || job.End.At.IsZero() || job.State != messages.Finished {
 			j.fail("an end without outcome, time or state: %+v", job)
 		}
-		j.outcome, j.kept = job.Outcome, false
+		j.outcome, j.kept = job.End.Outcome, false
 	case messages.CommandRetired:
 		if j.outcome == "" {
 			j.fail("it retired before it had finished")
@@ -159,18 +159,18 @@ func (j *judge) heard(fact messages.CommandFact) {
 func (j *judge) constant(was messages.Job, event any) {
 	now := *j.c.Job
 	if was.State.Ended() {
-		if now.Outcome != was.Outcome || now.Cause != was.Cause || now.Status != was.Status || now.Ended != was.Ended || now.Shell != was.Shell {
+		if now.End.Outcome != was.End.Outcome || now.End.Cause != was.End.Cause || now.End.Signal != was.End.Signal || now.End.At != was.End.At || now.End.Shell() != was.End.Shell() {
 			j.fail("the end was changed by %T", event)
 		}
 		if len(j.armed) > 0 {
 			j.fail("a timer outlived the end")
 		}
 	}
-	if was.State == messages.Stopping && now.State == messages.Stopping && now.Cause != was.Cause {
-		j.fail("the cause changed from %+v to %+v", was.Cause, now.Cause)
+	if was.State == messages.Stopping && now.State == messages.Stopping && now.End.Cause != was.End.Cause {
+		j.fail("the cause changed from %+v to %+v", was.End.Cause, now.End.Cause)
 	}
-	if now.State.Ended() != (now.Outcome != "") || (j.outcome != "") != now.State.Ended() || j.retired != (now.State == messages.Retired) {
-		j.fail("state %s, outcome %q; told %q, retired %v", now.State, now.Outcome, j.outcome, j.retired)
+	if now.State.Ended() != (now.End.Outcome != "") || (j.outcome != "") != now.State.Ended() || j.retired != (now.State == messages.Retired) {
+		j.fail("state %s, outcome %q; told %q, retired %v", now.State, now.End.Outcome, j.outcome, j.retired)
 	}
 	if order(now.State) < order(was.State) {
 		j.fail("%s after %s", now.State, was.State)

@@ -102,7 +102,7 @@ func short(e Effect) string {
 	case Tell:
 		name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e.Fact), "messages.Command"))
 		if name == "finished" {
-			name += "=" + string(e.Job.Outcome)
+			name += "=" + string(e.Job.End.Outcome)
 		}
 		if e.Job.HasFlag(messages.FlagKept) {
 			name += "+kept"

@@ -358,7 +358,7 @@ func (w *world) checkOutcome() {
 	if w.outcome != want {
 		w.fail("it ended as %s, want %s", w.outcome, want)
 	}
-	if w.engine.starts > 0 && want != messages.FailedToStart && !reflect.DeepEqual(w.record.Cause, w.engine.cause) {
-		w.fail("the cause is %+v, want %+v", w.record.Cause, w.engine.cause)
+	if w.engine.starts > 0 && want != messages.FailedToStart && !reflect.DeepEqual(w.record.End.Cause, w.engine.cause) {
+		w.fail("the cause is %+v, want %+v", w.record.End.Cause, w.engine.cause)
 	}
 }

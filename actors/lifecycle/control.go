@@ -73,7 +73,7 @@ func (c Command) askedToStop(now time.Time, by ReplyID, r messages.StopCommand) 
 	grace := c.Limits.grace(r.Grace)
 	if c.Job.State == messages.Retired && len(c.stoppers) == 0 {
 		return c, []Effect{Reply{by, messages.CommandStopped{
-			Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors, Already: true,
+			Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.End.Survivors, Already: true,
 		}}}
 	}
 	if len(c.stoppers) >= messages.MaxWaiting { // its shorter grace counts nevertheless
@@ -93,7 +93,7 @@ func (c Command) askedToStop(now time.Time, by ReplyID, r messages.StopCommand) 
 	case messages.Queued:
 		c.closed, c.ended = true, true
 		j := c.edit()
-		j.Cause, j.Ended = cause, now
+		j.End.Cause, j.End.At = cause, now
 		return c.finish(cause.OutcomeOf())
 	case messages.Starting, messages.Running:
 		return c.stop(cause, grace)

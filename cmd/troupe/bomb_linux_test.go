@@ -48,7 +48,7 @@ func TestFaultForkBombBesideDaemonAndKeeper(t *testing.T) {
 	m.prints(bomb.ID, "fork: ")
 	_, err = m.client.Stop(t.Context(), messages.StopCommand{Job: bomb.ID, Reason: "it is a bomb"})
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, m.awaitEnd(bomb.ID).Outcome)
+	require.Equal(t, messages.Cancelled, m.awaitEnd(bomb.ID).End.Outcome)
 	require.Equal(t, keeper, m.keeper())
 	require.True(t, alive(strconv.Itoa(other.PID)), "the other job")
 	m.awaitEnd(m.run(messages.RunCommand{Text: "true"}).ID)

@@ -71,8 +71,8 @@ func (c *chaos) judge(r *chaosRound) {
 		record, known := records[j.key]
 		e := proof[j.key]
 		c.judgeRuns(r, j, e, record, known)
-		if j.refusal != "" && known && record.Outcome != messages.FailedToStart && record.Outcome != messages.Lost {
-			c.wrong("refused", "%s (%s) is %s, and its client was told: %s", j.key, j.kind, record.Outcome, j.refusal)
+		if j.refusal != "" && known && record.End.Outcome != messages.FailedToStart && record.End.Outcome != messages.Lost {
+			c.wrong("refused", "%s (%s) is %s, and its client was told: %s", j.key, j.kind, record.End.Outcome, j.refusal)
 		}
 		if known && record.State == messages.Finished {
 			c.judgeRecord(r, j, e, record)
@@ -170,12 +170,12 @@ func (c *chaos) judgeRecord(r *chaosRound, j *chaosJob, e evidence, record messa
 	c.t.Helper()
 	started, over := len(e.starts) > 0, len(e.ends) > 0
 	keeper := j.since(r.keeperDied) || j.kind == cliDetached && j.since(r.aloneDied)
-	is, why := false, record.Outcome
-	switch record.Outcome {
+	is, why := false, record.End.Outcome
+	switch record.End.Outcome {
 	case messages.Exited:
-		is = over && j.end == byExit && record.Shell == j.status
+		is = over && j.end == byExit && record.End.Shell() == j.status
 	case messages.Signaled:
-		is = over && j.end == byKill && record.Shell == j.status
+		is = over && j.end == byKill && record.End.Shell() == j.status
 	case messages.TimedOut:
 		is = j.end == byTimeout && !over
 	case messages.Cancelled:
@@ -190,11 +190,11 @@ func (c *chaos) judgeRecord(r *chaosRound, j *chaosJob, e evidence, record messa
 		}
 	case messages.FailedToStart:
 		is = !started && j.since(r.keeperDied, r.filled)
-		c.note("%s failed to start: %+v", j.key, record.Err)
+		c.note("%s failed to start: %+v", j.key, record.End.Err)
 	}
 	c.all.add("outcome: "+string(why), 1)
 	if !is {
-		c.wrong("record", "%s (%s, to end by %d with %d): %+v is %s with %d, %+v, %+v, %v", j.key, j.kind, j.end, j.status, e, record.Outcome, record.Shell, record.Cause, record.Err, record.Flags)
+		c.wrong("record", "%s (%s, to end by %d with %d): %+v is %s with %d, %+v, %+v, %v", j.key, j.kind, j.end, j.status, e, record.End.Outcome, record.End.Shell(), record.End.Cause, record.End.Err, record.Flags)
 	}
 	for _, flag := range record.Flags {
 		switch flag {
@@ -211,7 +211,7 @@ func (c *chaos) judgeRecord(r *chaosRound, j *chaosJob, e evidence, record messa
 // judgeOutput compares the stored output with what the job printed.
 func (c *chaos) judgeOutput(r *chaosRound, j *chaosJob, record messages.Job) {
 	c.t.Helper()
-	if record.Outcome == messages.FailedToStart {
+	if record.End.Outcome == messages.FailedToStart {
 		return
 	}
 	streams := []messages.Stream{}
@@ -224,7 +224,7 @@ func (c *chaos) judgeOutput(r *chaosRound, j *chaosJob, record messages.Job) {
 		if stream == messages.Stderr {
 			want = ""
 		}
-		whole := record.Outcome == messages.Exited || record.Outcome == messages.Signaled
+		whole := record.End.Outcome == messages.Exited || record.End.Outcome == messages.Signaled
 		if j.kind == cliTerminal || j.session == "screen" {
 			got = strings.ReplaceAll(got, "\r\n", "\n")
 			if !whole { // the terminal and its shell show an interrupt
@@ -238,10 +238,10 @@ func (c *chaos) judgeOutput(r *chaosRound, j *chaosJob, record messages.Job) {
 			c.all.add("outputs that are told to be removed", 1)
 		case told && j.since(r.keeperDied) && isPart(want, got): // its memory has gone
 			c.all.add("outputs that are told to be gone with the keeper", 1)
-		case told && record.Outcome == messages.Lost && isPart(want, got), record.HasFlag(messages.FlagOutputLost) && isPart(want, got):
+		case told && record.End.Outcome == messages.Lost && isPart(want, got), record.HasFlag(messages.FlagOutputLost) && isPart(want, got):
 			c.all.add("outputs that are told to be lost", 1)
 		default:
-			c.wrong("output", "%s (%s, %s, %v) of %d bytes: %d bytes, %v, %v: %.200q", j.key, j.kind, record.Outcome, record.Flags, len(want), len(got), gaps, err, got)
+			c.wrong("output", "%s (%s, %s, %v) of %d bytes: %d bytes, %v, %v: %.200q", j.key, j.kind, record.End.Outcome, record.Flags, len(want), len(got), gaps, err, got)
 		}
 	}
 }
@@ -282,12 +282,12 @@ var ownLines = regexp.MustCompile(`\r\x1b\[K(troupe: running[^\r\n]*)?|(?m)^trou
 // judgeClient compares what a client was told with the record.
 func (c *chaos) judgeClient(r *chaosRound, j *chaosJob, e evidence, told toldEnd, record messages.Job, known bool) {
 	c.t.Helper()
-	want, whole := record.ExitCode(), record.Outcome == messages.Exited || record.Outcome == messages.Signaled
+	want, whole := record.ExitCode(), record.End.Outcome == messages.Exited || record.End.Outcome == messages.Signaled
 	if !known && e.local() && len(e.ends) == 1 {
 		want, whole = e.ends[0], true
 	}
 	if told.who == "logs" {
-		want = map[bool]int{true: cli.StatusOwn}[record.Outcome == messages.Lost]
+		want = map[bool]int{true: cli.StatusOwn}[record.End.Outcome == messages.Lost]
 	}
 	said := told.stderr + told.output // one of them on a terminal
 	gone := (c.full != "" || j.since(r.keeperDied)) && (told.status == cli.StatusOwn || told.status == 1) &&
@@ -303,7 +303,7 @@ func (c *chaos) judgeClient(r *chaosRound, j *chaosJob, e evidence, told toldEnd
 		c.all.add("clients that were told that the output is gone", 1)
 		return
 	case told.status != want:
-		c.wrong("client", "%s of %s (%s with %d, known %v, %+v): status %d, and said %q", told.who, j.key, record.Outcome, record.Shell, known, e, told.status, said[max(0, len(said)-500):])
+		c.wrong("client", "%s of %s (%s with %d, known %v, %+v): status %d, and said %q", told.who, j.key, record.End.Outcome, record.End.Shell(), known, e, told.status, said[max(0, len(said)-500):])
 	}
 	c.all.add("clients that waited: "+told.who, 1)
 	if !told.shown {
@@ -315,7 +315,7 @@ func (c *chaos) judgeClient(r *chaosRound, j *chaosJob, e evidence, told toldEnd
 	}
 	removed := (c.full != "" || j.since(r.keeperDied)) && strings.Contains(said, "left out") && isPart(all, got)
 	if got != all && !removed && (whole || !strings.HasPrefix(all, got)) {
-		c.wrong("client", "%s of %s (%s, %v) printed %d bytes, want %d; %q", told.who, j.key, record.Outcome, record.Flags, len(got), len(all), told.stderr)
+		c.wrong("client", "%s of %s (%s, %v) printed %d bytes, want %d; %q", told.who, j.key, record.End.Outcome, record.Flags, len(got), len(all), told.stderr)
 	}
 }
 
@@ -338,8 +338,8 @@ func (c *chaos) judgeNotices(r *chaosRound, records map[string]messages.Job) {
 			continue
 		}
 		came[n.Name] = append(came[n.Name], n.Outcome)
-		if record := records[n.Name]; record.Outcome != n.Outcome || n.Code != nil && *n.Code != record.Shell {
-			c.wrong("notice", "%s, and the record is %s with %d", line, record.Outcome, record.Shell)
+		if record := records[n.Name]; record.End.Outcome != n.Outcome || n.Code != nil && *n.Code != record.End.Shell() {
+			c.wrong("notice", "%s, and the record is %s with %d", line, record.End.Outcome, record.End.Shell())
 		}
 	}
 	for name, record := range records {

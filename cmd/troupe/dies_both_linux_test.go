@@ -38,17 +38,17 @@ func TestFaultDaemonAndKeeperDie(t *testing.T) {
 		m.again()
 
 		job := m.awaitEnd(messages.JobID(ended.UID))
-		require.Equal(t, messages.Exited, job.Outcome)
-		require.Equal(t, 5, job.Shell)
+		require.Equal(t, messages.Exited, job.End.Outcome)
+		require.Equal(t, 5, job.End.Shell())
 		job = m.awaitEnd(messages.JobID(runs.UID))
-		require.Equal(t, messages.Lost, job.Outcome)
+		require.Equal(t, messages.Lost, job.End.Outcome)
 		require.False(t, alive(strconv.Itoa(runs.PID)), "a job that is lost lives")
 		for _, uid := range []messages.UID{ended.UID, runs.UID} {
 			require.Equal(t, sequenceSum(20000), m.sum(uid, messages.Merged), "the output of a job that was in a file")
 		}
-		if job = m.awaitEnd(messages.JobID(ends.UID)); job.Outcome != messages.Lost {
-			require.Equal(t, messages.Exited, job.Outcome)
-			require.Equal(t, 9, job.Shell, "an exit that nobody saw")
+		if job = m.awaitEnd(messages.JobID(ends.UID)); job.End.Outcome != messages.Lost {
+			require.Equal(t, messages.Exited, job.End.Outcome)
+			require.Equal(t, 9, job.End.Shell(), "an exit that nobody saw")
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestFaultOutputGoesWithItsKeeper(t *testing.T) {
 	job := m.run(messages.RunCommand{Text: "echo said; exec sleep 600"})
 	m.holds(job, int64(len("said\n")))
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
-	require.Equal(t, messages.Lost, m.awaitEnd(messages.JobID(job.UID)).Outcome)
+	require.Equal(t, messages.Lost, m.awaitEnd(messages.JobID(job.UID)).End.Outcome)
 	for _, follow := range []bool{false, true} {
 		out, err := m.client.Output(t.Context(), job.ID, client.Range{Follow: follow})
 		if err == nil {
@@ -104,7 +104,7 @@ func TestFaultOutputOfALostJob(t *testing.T) {
 			m.again()
 		}
 		job := m.awaitEnd(messages.JobID(shown.UID))
-		require.Equal(t, messages.Lost, job.Outcome)
+		require.Equal(t, messages.Lost, job.End.Outcome)
 		require.Equal(t, sequenceSize(5000), job.Output[0].Bytes)
 		require.False(t, job.HasFlag(messages.FlagOutputLost))
 		require.Equal(t, sequenceSum(5000), m.sum(shown.UID, messages.Merged))
@@ -118,7 +118,7 @@ func TestFaultOutputOfALostJob(t *testing.T) {
 func (m *mortal) isLost(job messages.Job) {
 	m.t.Helper()
 	job = m.awaitEnd(messages.JobID(job.UID))
-	require.Equal(m.t, messages.Lost, job.Outcome)
+	require.Equal(m.t, messages.Lost, job.End.Outcome)
 	require.True(m.t, job.HasFlag(messages.FlagOutputLost))
 	require.Contains(m.t, m.beside("show", "--json", job.Name).start().rest(), `"output":{"merged":{"bytes":null,`)
 	require.Regexp(m.t, `\n *merged +lost\n`, m.beside("show", job.Name).start().rest())
@@ -157,9 +157,9 @@ func TestFaultDeadlineWithoutADaemon(t *testing.T) {
 	m.again()
 	for _, job := range []messages.Job{asSet, shorter} {
 		job = m.awaitEnd(messages.JobID(job.UID))
-		require.Equal(t, messages.TimedOut, job.Outcome)
-		require.Empty(t, job.Survivors)
-		require.Zero(t, job.Children)
+		require.Equal(t, messages.TimedOut, job.End.Outcome)
+		require.Empty(t, job.End.Survivors)
+		require.Zero(t, job.End.Children)
 	}
 	settles(t, "jobs that the keeper has not told of", 0, func() int {
 		job, err := m.client.Job(t.Context(), messages.JobID(longer.UID))

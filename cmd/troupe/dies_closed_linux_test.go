@@ -39,7 +39,7 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	_, err := m.client.Run(t.Context(), messages.RunCommand{Scope: "a/b", Text: "true"}) // in default, on pipes
 	require.NoError(t, err)
 	run("lives", "export KNOWN=1; cd /tmp")
-	require.Equal(t, 3, run("ended", "export KNOWN=1; cd /tmp; exit 3").Shell)
+	require.Equal(t, 3, run("ended", "export KNOWN=1; cd /tmp; exit 3").End.Shell())
 	_, err = m.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})
 	require.NoError(t, err)
 	for e, err := range m.client.Events(t.Context(), messages.Subscribe{}) { // of a shell that had ended before, the engine does not know
@@ -53,14 +53,14 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	sessions, scopes := open()
 	require.Empty(t, sessions)
 	require.NotContains(t, scopes, messages.ScopePath("a"))
-	require.Equal(t, 0, run("lives", `test -z "$KNOWN" -a "$PWD" = /`).Shell)
+	require.Equal(t, 0, run("lives", `test -z "$KNOWN" -a "$PWD" = /`).End.Shell())
 
-	require.Equal(t, 3, run("stays", "export KNOWN=1; cd /tmp; exit 3").Shell)
+	require.Equal(t, 3, run("stays", "export KNOWN=1; cd /tmp; exit 3").End.Shell())
 	_, err = m.client.CloseSession(t.Context(), messages.CloseSession{Scope: "a/b", Session: "lives"})
 	require.NoError(t, err)
 	m.killed()
 	m.again()
 	sessions, _ = open()
 	require.Equal(t, []messages.SessionID{"stays"}, sessions)
-	require.Equal(t, 0, run("stays", `test "$KNOWN" = 1 -a "$PWD" = /tmp`).Shell)
+	require.Equal(t, 0, run("stays", `test "$KNOWN" = 1 -a "$PWD" = /tmp`).End.Shell())
 }

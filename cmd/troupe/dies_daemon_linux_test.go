@@ -63,8 +63,8 @@ func TestFaultDaemonDiesOverAStream(t *testing.T) {
 			}
 			t.Logf("%d daemons were killed while it ran", kills)
 			job = m.awaitEnd(messages.JobID(job.UID))
-			require.Equal(t, messages.Exited, job.Outcome)
-			require.Equal(t, 7, job.Shell)
+			require.Equal(t, messages.Exited, job.End.Outcome)
+			require.Equal(t, 7, job.End.Shell())
 			require.Equal(t, keeper, m.keeper())
 			for _, stream := range c.streams {
 				require.Equal(t, sum(want), m.sum(job.UID, stream), stream)
@@ -110,8 +110,8 @@ func TestFaultDaemonDiesAroundAStart(t *testing.T) {
 			require.Equal(t, first.UID, result.Job.UID)
 		}
 		job := m.awaitEnd(messages.JobID(result.Job.UID))
-		require.Equal(t, messages.Exited, job.Outcome)
-		require.Equal(t, 3, job.Shell)
+		require.Equal(t, messages.Exited, job.End.Outcome)
+		require.Equal(t, 3, job.End.Shell())
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Equal(t, "x\n", string(text), "job %d, answered: %v", i, first.UID != "")
@@ -138,12 +138,12 @@ func TestFaultDaemonDiesAroundAStartWithoutAKey(t *testing.T) {
 		require.NoError(t, <-requested, "it comes back to the next daemon")
 		job, err := m.client.Job(t.Context(), messages.JobID(r.UID))
 		require.NoError(t, err)
-		if job = m.awaitEnd(messages.JobID(job.UID)); job.Outcome == messages.FailedToStart {
+		if job = m.awaitEnd(messages.JobID(job.UID)); job.End.Outcome == messages.FailedToStart {
 			require.NoFileExists(t, file, "a job that failed to start has run")
 			continue
 		}
-		require.Equal(t, messages.Exited, job.Outcome)
-		require.Equal(t, 3, job.Shell)
+		require.Equal(t, messages.Exited, job.End.Outcome)
+		require.Equal(t, 3, job.End.Shell())
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Equal(t, 1, bytes.Count(text, []byte("x")))
@@ -165,7 +165,7 @@ func TestFaultDaemonDiesWhileJobsEnd(t *testing.T) {
 				return
 			}
 			if e.Kind == "command_finished" {
-				ends <- e.Job.Job
+				ends <- *e.Job
 			}
 		}
 	}()
@@ -193,8 +193,8 @@ func TestFaultDaemonDiesWhileJobsEnd(t *testing.T) {
 	}
 	for uid, code := range codes {
 		job := m.awaitEnd(messages.JobID(uid))
-		require.Equal(t, messages.Exited, job.Outcome)
-		require.Equal(t, code, job.Shell)
+		require.Equal(t, messages.Exited, job.End.Outcome)
+		require.Equal(t, code, job.End.Shell())
 	}
 	last := m.run(messages.RunCommand{Text: "true"})
 	for job := range ends {
@@ -261,8 +261,8 @@ func TestFaultGroupOfTheDaemonDies(t *testing.T) {
 	require.Equal(t, keeper, m.keeper())
 	open()
 	job = m.awaitEnd(messages.JobID(job.UID))
-	require.Equal(t, messages.Exited, job.Outcome)
-	require.Equal(t, 6, job.Shell)
+	require.Equal(t, messages.Exited, job.End.Outcome)
+	require.Equal(t, 6, job.End.Shell())
 }
 
 // What a dead daemon's last child holds for a moment keeps no daemon from its place.

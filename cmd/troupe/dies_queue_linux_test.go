@@ -44,12 +44,12 @@ func TestFaultDaemonDiesOverAQueue(t *testing.T) {
 	lost := map[string]bool{}
 	for i, uid := range uids {
 		job := m.awaitEnd(messages.JobID(uid))
-		if job.Outcome == messages.Lost {
+		if job.End.Outcome == messages.Lost {
 			lost[fmt.Sprint(i)] = true
 			continue
 		}
-		require.Equal(t, messages.Exited, job.Outcome, "job %d: %v", i, job.Err)
-		require.Equal(t, i, job.Shell)
+		require.Equal(t, messages.Exited, job.End.Outcome, "job %d: %v", i, job.End.Err)
+		require.Equal(t, i, job.End.Shell())
 	}
 	t.Logf("%d starts were lost", len(lost))
 	require.LessOrEqual(t, len(lost), kills, "an end of a daemon cuts off one start at most")

@@ -40,9 +40,9 @@ func TestKilledKeepersShells(t *testing.T) {
 	long := m.run(messages.RunCommand{Text: "sleep 600 #" + strings.Repeat("x", 200<<10)})
 	require.Equal(t, []int{2, 1}, []int{m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
-	require.Equal(t, messages.Lost, m.awaitEnd(long.ID).Outcome)
+	require.Equal(t, messages.Lost, m.awaitEnd(long.ID).End.Outcome)
 	require.Equal(t, []int{2, 0, 0}, []int{m.kept("troupe-shell-*/kept0"), m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
-	require.Equal(t, 0, m.inShell("s", messages.BackendShell, `test "$KNOWN" = 1`).Shell)
+	require.Equal(t, 0, m.inShell("s", messages.BackendShell, `test "$KNOWN" = 1`).End.Shell())
 	for _, session := range []messages.SessionID{"s", "closed"} {
 		_, err := m.client.CloseSession(t.Context(), messages.CloseSession{Session: session})
 		require.NoError(t, err)

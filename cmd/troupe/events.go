@@ -93,7 +93,7 @@ func eventText(e wire.Event, now time.Time) string {
 	case e.Job != nil:
 		text := fmt.Sprintf("%s %s", e.Job.ID, what)
 		if e.Job.State.Ended() {
-			text += " (" + endText(e.Job.Job) + ")"
+			text += " (" + endText(*e.Job) + ")"
 		}
 		if e.Kind == wire.CommandNotified {
 			for _, n := range e.Job.OnFinish {

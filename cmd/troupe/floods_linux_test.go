@@ -125,13 +125,13 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	}
 	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(ends.UID), Grace: -1})
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, m.awaitEnd(messages.JobID(ends.UID)).Outcome)
+	require.Equal(t, messages.Cancelled, m.awaitEnd(messages.JobID(ends.UID)).End.Outcome)
 	require.NoError(t, unix.Mount("", state, "", unix.MS_REMOUNT, "size=300m"))
 	want := sequenceSum(n)
 	for job, stream := range map[*messages.Job]messages.Stream{&merged: messages.Merged, &apart: messages.Stderr} {
 		over := m.awaitEnd(messages.JobID(job.UID))
-		require.Equal(t, messages.Exited, over.Outcome)
-		require.Equal(t, 4, over.Shell)
+		require.Equal(t, messages.Exited, over.End.Outcome)
+		require.Equal(t, 4, over.End.Shell())
 		require.Equal(t, want, m.sum(job.UID, stream))
 	}
 }
@@ -175,9 +175,9 @@ func TestFaultNoDescriptorsInTheKeeper(t *testing.T) {
 		require.NoError(t, err)
 		if job := result.Job; job.State != messages.Running {
 			refused++
-			require.Equal(t, messages.FailedToStart, job.Outcome)
-			require.Equal(t, messages.ResourceExhausted, job.Err.Code, "%+v", job.Err)
-			require.NotEmpty(t, job.Err.Hint)
+			require.Equal(t, messages.FailedToStart, job.End.Outcome)
+			require.Equal(t, messages.ResourceExhausted, job.End.Err.Code, "%+v", job.End.Err)
+			require.NotEmpty(t, job.End.Err.Hint)
 		}
 	}
 	require.Positive(t, refused)
@@ -189,10 +189,10 @@ func TestFaultNoDescriptorsInTheKeeper(t *testing.T) {
 	require.Equal(t, messages.Running, now.State)
 	require.NoError(t, unix.Prlimit(keeper, unix.RLIMIT_NOFILE, &whole, nil))
 	more := m.run(messages.RunCommand{Text: "echo more; exit 6"})
-	require.Equal(t, 6, m.awaitEnd(messages.JobID(more.UID)).Shell)
+	require.Equal(t, 6, m.awaitEnd(messages.JobID(more.UID)).End.Shell())
 	m.endsAll("many", 40-refused)
 	open()
-	require.Equal(t, 5, m.awaitEnd(messages.JobID(runs.UID)).Shell)
+	require.Equal(t, 5, m.awaitEnd(messages.JobID(runs.UID)).End.Shell())
 	out, err := m.client.Output(t.Context(), messages.JobID(runs.UID), client.Range{})
 	require.NoError(t, err)
 	defer out.Close()

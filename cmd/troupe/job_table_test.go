@@ -37,7 +37,7 @@ func TestStatusTexts(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	ended := func(j messages.Job) messages.Job {
-		j.State, j.Ended = messages.Finished, now.Add(-2*time.Minute)
+		j.State, j.End.At = messages.Finished, now.Add(-2*time.Minute)
 		return j
 	}
 	for want, j := range map[string]messages.Job{
@@ -45,12 +45,12 @@ func TestStatusTexts(t *testing.T) {
 		"running 3s, foreground":         {State: messages.Running, Started: now.Add(-3 * time.Second)},
 		"queued 1m":                      {State: messages.Queued, Created: now.Add(-time.Minute)},
 		"running 3s, waits for input":    {State: messages.Running, WaitingForInput: true, Started: now.Add(-3 * time.Second)},
-		"exited 7, 2m ago":               ended(messages.Job{Outcome: messages.Exited, Status: messages.ExitStatus{Code: 7}}),
-		"signal KILL, 2m ago":            ended(messages.Job{Outcome: messages.Signaled, Status: messages.ExitStatus{Signal: "KILL"}}),
-		"timed out, 2m ago":              ended(messages.Job{Outcome: messages.TimedOut}),
-		"cancelled, 2m ago":              ended(messages.Job{Outcome: messages.Cancelled}),
-		"failed to start, 2m ago":        ended(messages.Job{Outcome: messages.FailedToStart}),
-		"lost, 2m ago":                   ended(messages.Job{Outcome: messages.Lost}),
+		"exited 7, 2m ago":               ended(messages.Job{End: messages.End{Outcome: messages.Exited, Code: new(7)}}),
+		"signal KILL, 2m ago":            ended(messages.Job{End: messages.End{Outcome: messages.Signaled, Signal: "KILL"}}),
+		"timed out, 2m ago":              ended(messages.Job{End: messages.End{Outcome: messages.TimedOut}}),
+		"cancelled, 2m ago":              ended(messages.Job{End: messages.End{Outcome: messages.Cancelled}}),
+		"failed to start, 2m ago":        ended(messages.Job{End: messages.End{Outcome: messages.FailedToStart}}),
+		"lost, 2m ago":                   ended(messages.Job{End: messages.End{Outcome: messages.Lost}}),
 		"running 3s, output was blocked": {State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}, Started: now.Add(-3 * time.Second)},
 	} {
 		require.Equal(t, want, statusText(j, now))
@@ -60,7 +60,7 @@ func TestStatusTexts(t *testing.T) {
 // One of something is one.
 func TestNumbersOfThings(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 1, OutputOpen: true}, time.Now()), "leftover  1 process, output still open\n")
-	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 2}, time.Now()), "leftover  2 processes\n")
+	require.Contains(t, recordText(messages.Job{ID: "j1", End: messages.End{Children: 1}, OutputOpen: true}, time.Now()), "leftover  1 process, output still open\n")
+	require.Contains(t, recordText(messages.Job{ID: "j1", End: messages.End{Children: 2}}, time.Now()), "leftover  2 processes\n")
 	require.Equal(t, "1 job, 2 sessions", quotaText(messages.ScopeQuota{Jobs: 1, Sessions: 2}))
 }

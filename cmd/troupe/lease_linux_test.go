@@ -51,10 +51,10 @@ func TestFaultLesseeIsKilled(t *testing.T) {
 			}
 			p.send(syscall.SIGKILL)
 			for _, id := range []messages.JobID{two, front} {
-				require.Equal(t, messages.Cancelled, m.awaitEnd(id).Outcome)
+				require.Equal(t, messages.Cancelled, m.awaitEnd(id).End.Outcome)
 			}
 			if !keeps {
-				require.Equal(t, messages.Cancelled, m.awaitEnd(one).Outcome)
+				require.Equal(t, messages.Cancelled, m.awaitEnd(one).End.Outcome)
 				settles(t, "scopes", 0, func() int { return m.scopes(leased) })
 				settles(t, "processes", 0, func() int { return len(marked(mark)) })
 				return
@@ -126,7 +126,7 @@ func TestFaultDaemonDiesUnderALease(t *testing.T) {
 	left, err := lease.End(t.Context(), messages.CloseScope{Path: leased, Grace: -1})
 	require.NoError(t, err)
 	require.Equal(t, []messages.JobID{job.ID}, left.Jobs)
-	require.Equal(t, messages.Cancelled, m.awaitEnd(job.ID).Outcome)
+	require.Equal(t, messages.Cancelled, m.awaitEnd(job.ID).End.Outcome)
 }
 
 // A client that waits for a job when the daemon is killed, and repeats the request at the
@@ -164,8 +164,8 @@ func TestFaultDaemonDiesUnderARun(t *testing.T) {
 		passes()
 		job := <-answered
 		require.Equal(t, id, messages.JobID(job.UID))
-		require.Equal(t, messages.Exited, job.Outcome)
-		require.Equal(t, 6, job.Shell)
+		require.Equal(t, messages.Exited, job.End.Outcome)
+		require.Equal(t, 6, job.End.Shell())
 		text, err := os.ReadFile(m.file("ran"))
 		require.NoError(t, err)
 		require.Equal(t, "x\n", string(text))

@@ -61,8 +61,8 @@ func TestFaultMemoryPressureEndsJobs(t *testing.T) {
 	for _, job := range append(jobs, first) {
 		now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
 		require.NoError(t, err)
-		require.NotEqual(t, messages.Lost, now.Outcome)
-		if now.OOM == messages.Yes {
+		require.NotEqual(t, messages.Lost, now.End.Outcome)
+		if now.End.OOM == messages.Yes {
 			killed++
 		}
 	}

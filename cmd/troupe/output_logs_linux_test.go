@@ -101,7 +101,7 @@ func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	b, err := journal.OpenBolt(path, journal.BoltOptions{Retention: journal.Retention{Age: 1000 * connect.JournalAge}})
 	require.NoError(t, err)
-	job.Ended = time.Now().Add(-2 * connect.JournalAge)
+	job.End.At = time.Now().Add(-2 * connect.JournalAge)
 	retired := job
 	retired.State, job.State = messages.Retired, messages.Finished
 	require.NoError(t, b.Append([]messages.FactRecorded{{Seq: 1, Fact: messages.CommandFinished{Job: job}}, {Seq: 2, Fact: messages.CommandRetired{Job: retired}}}))

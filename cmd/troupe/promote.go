@@ -6,7 +6,6 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -19,7 +18,7 @@ func promoteCommand(m *cli.Main) *cobra.Command {
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		job, err := a.Promote(a.Ctx, messages.PromoteCommand{Job: messages.JobID(a.Args[0]), Keep: true})
 		if err == nil && a.JSON {
-			return a.Object(wire.Job{Job: job})
+			return a.Object(job)
 		}
 		return err
 	})

@@ -61,7 +61,7 @@ func listJobs(a *connect.Command, f *psFlags) error {
 	case err != nil:
 		return err
 	case a.JSON:
-		return a.Object(wire.JobList{V: wire.Version, Jobs: wire.Jobs(list.Jobs), Tasks: wire.List(list.Tasks)})
+		return a.Object(wire.JobList{V: wire.Version, Jobs: wire.List(list.Jobs), Tasks: wire.List(list.Tasks)})
 	case f.quiet:
 		for _, job := range list.Jobs {
 			if _, err := fmt.Fprintln(a.Main.Out, job.ID); err != nil {
@@ -111,7 +111,7 @@ func outputBytes(j messages.Job) uint64 {
 // statusText describes the state of a job and its age.
 func statusText(j messages.Job, now time.Time) string {
 	if j.State.Ended() {
-		return endText(j) + ", " + out.Ago(now.Sub(j.Ended)) + " ago"
+		return endText(j) + ", " + out.Ago(now.Sub(j.End.At)) + " ago"
 	}
 	since := j.Started
 	if since.IsZero() {
@@ -133,15 +133,15 @@ func statusText(j messages.Job, now time.Time) string {
 
 // endText describes the outcome of a job.
 func endText(j messages.Job) string {
-	switch j.Outcome {
+	switch j.End.Outcome {
 	case messages.Exited:
-		return fmt.Sprintf("exited %d", j.Status.Code)
+		return fmt.Sprintf("exited %d", j.End.Shell())
 	case messages.Signaled:
-		return "signal " + j.Status.Signal
+		return "signal " + j.End.Signal
 	case messages.TimedOut:
 		return "timed out"
 	case messages.FailedToStart:
 		return "failed to start"
 	}
-	return string(j.Outcome)
+	return string(j.End.Outcome)
 }

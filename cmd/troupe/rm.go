@@ -21,7 +21,7 @@ func rmCommand(m *cli.Main) *cobra.Command {
 			ids[i] = messages.JobID(id)
 		}
 		gone, refused, err := a.RemoveAll(a.Ctx, ids)
-		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: wire.Jobs(gone), Tasks: []messages.Task{}}}
+		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: wire.List(gone), Tasks: []messages.Task{}}}
 		for _, e := range refused {
 			all.Add(e)
 		}

@@ -12,7 +12,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -29,7 +28,7 @@ func showCommand(m *cli.Main) *cobra.Command {
 		case err != nil:
 			return err
 		case a.JSON:
-			return a.Object(wire.Job{Job: job})
+			return a.Object(job)
 		}
 		_, err = a.Main.Out.WriteString(recordText(job, time.Now()))
 		return err
@@ -46,9 +45,9 @@ func recordText(j messages.Job, now time.Time) string {
 		}
 	}
 	line("status", "%s", statusText(j, now))
-	line("ended by", "%s", causeText(j.Cause))
-	if j.Err.Message != "" {
-		line("error", "%v", &j.Err)
+	line("ended by", "%s", causeText(j.End.Cause))
+	if j.End.Err.Message != "" {
+		line("error", "%v", &j.End.Err)
 	}
 	line("name", "%s", j.Name)
 	line("description", "%s", j.Description)
@@ -63,12 +62,12 @@ func recordText(j messages.Job, now time.Time) string {
 	line("uid", "%s", j.UID)
 	line("created", "%s", timeText(j.Created, now))
 	line("started", "%s", timeText(j.Started, now))
-	line("finished", "%s", timeText(j.Ended, now))
+	line("finished", "%s", timeText(j.End.At, now))
 	if !j.Deadline.IsZero() && !j.State.Ended() {
 		line("deadline", "%s, in %s", j.Deadline.Local().Format(time.DateTime), out.Ago(j.Deadline.Sub(now)))
 	}
-	if j.Settled && j.Rusage != (messages.Rusage{}) {
-		line("used", "%s user, %s system, %s", j.Rusage.User, j.Rusage.System, humanize.IBytes(uint64(max(j.Rusage.MaxRSS, 0))<<10))
+	if j.End.Rusage != (messages.Rusage{}) {
+		line("used", "%s user, %s system, %s", j.End.Rusage.User, j.End.Rusage.System, humanize.IBytes(uint64(max(j.End.Rusage.MaxRSS, 0))<<10))
 	}
 	for _, out := range j.Output {
 		size := humanize.IBytes(uint64(max(out.Bytes, 0)))
@@ -78,11 +77,11 @@ func recordText(j messages.Job, now time.Time) string {
 		line(out.Stream.String(), "%s%s%s", size, prefixed(" in ", out.File), gapsText(out.Elided))
 	}
 	if j.OutputOpen {
-		line("leftover", "%s, output still open", out.Plural(j.Children, "process"))
-	} else if j.Children > 0 {
-		line("leftover", "%s", out.Plural(j.Children, "process"))
+		line("leftover", "%s, output still open", out.Plural(j.End.Children, "process"))
+	} else if j.End.Children > 0 {
+		line("leftover", "%s", out.Plural(j.End.Children, "process"))
 	}
-	for _, s := range j.Survivors {
+	for _, s := range j.End.Survivors {
 		line("survivor", "process %d: %s", s.PID, out.SurvivorText(s))
 	}
 	for _, n := range j.OnFinish {

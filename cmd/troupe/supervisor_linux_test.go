@@ -54,13 +54,13 @@ func TestFaultAJobSignalsItsSupervisors(t *testing.T) {
 	id := alone.line()
 	alone.ends(0)
 	job := m.awaitEnd(messages.JobID(id))
-	require.Equal(t, messages.Exited, job.Outcome)
-	require.Equal(t, 4, job.Shell)
+	require.Equal(t, messages.Exited, job.End.Outcome)
+	require.Equal(t, 4, job.End.Shell())
 
 	require.Equal(t, keeper, strconv.Itoa(m.keeper()))
 	job, err := m.client.Job(t.Context(), messages.JobID(other.UID))
 	require.NoError(t, err)
-	require.Empty(t, job.Outcome)
+	require.Empty(t, job.End.Outcome)
 	require.True(t, alive(strconv.Itoa(other.PID)))
 }
 
@@ -72,9 +72,9 @@ func TestAnOperatorEndsTheKeeper(t *testing.T) {
 	other := m.run(messages.RunCommand{Text: "exec sleep 600"})
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGTERM))
 	job := m.awaitEnd(messages.JobID(other.UID))
-	require.Equal(t, messages.Cancelled, job.Outcome)
+	require.Equal(t, messages.Cancelled, job.End.Outcome)
 	sender := fmt.Sprintf("TERM from process %d ", os.Getpid())
-	require.Contains(t, job.Cause.Reason, "its keeper was stopped by "+sender)
+	require.Contains(t, job.End.Cause.Reason, "its keeper was stopped by "+sender)
 	m.err.has(t, "the keeper obeyed "+sender)
 }
 

@@ -138,7 +138,7 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 	if a.JSON {
 		if err := a.Object(wire.WaitResult{
 			V: wire.Version, Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible,
-			Met: wire.List(end.Met), Jobs: wire.Jobs(end.Jobs),
+			Met: wire.List(end.Met), Jobs: wire.List(end.Jobs),
 		}); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func wrote(t *testing.T, h dialect.Host, text string, quota messages.Quota) mess
 	r := messages.RunCommand{Text: text, Dir: t.TempDir(), Streams: messages.MergedStreams, Stdin: messages.StdinNull, Quota: quota}
 	job, _, err := h.Run(t.Context(), r, 0, nil)
 	require.NoError(t, err)
-	require.Zero(t, job.Shell, "%+v", job)
+	require.Zero(t, job.End.Shell(), "%+v", job)
 	return messages.JobID(job.UID)
 }
 

@@ -28,7 +28,7 @@ func (h waited) Job(context.Context, messages.JobID) (messages.Job, error) { ret
 
 var (
 	running  = messages.Job{State: messages.Running}
-	finished = messages.Job{State: messages.Finished, Outcome: messages.Exited}
+	finished = messages.Job{State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
 	busy     = &messages.Error{Code: messages.Busy, Message: "too many questions"}
 )
 

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,7 +27,12 @@ func state(t testing.TB, j all) string {
 	must(t, err)
 	last, err := j.Last()
 	must(t, err)
-	return fmt.Sprint(last, facts, live, over, channels)
+	text, err := json.Marshal([]any{last, facts, live, over, channels})
+	must(t, err)
+	for _, f := range facts {
+		text = fmt.Appendf(text, " %T", f.Fact)
+	}
+	return string(text)
 }
 
 // history is a file after each of its commits, and what it told then.

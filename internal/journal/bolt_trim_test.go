@@ -130,7 +130,7 @@ func TestBoltKeepsWhatIsUnacknowledged(t *testing.T) {
 func TestBoltForgetsWhatIsOld(t *testing.T) {
 	b, path := keeping(t, journal.Retention{})
 	old := aJob("j1")
-	old.Ended, old.State = time.Now().Add(-8*24*time.Hour), messages.Retired
+	old.End.At, old.State = time.Now().Add(-8*24*time.Hour), messages.Retired
 	must(t, b.Append(append(number(1, messages.CommandRetired{Job: old}), life("j2", 2)...)))
 	b = reopen(t, b, path, journal.BoltOptions{})
 	over, err := b.Finished(0, 9)

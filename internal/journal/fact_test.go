@@ -85,6 +85,14 @@ func fill(t *rapid.T, v reflect.Value) {
 				fill(t, v.Field(i))
 			}
 		}
+		if end, is := v.Addr().Interface().(*messages.End); is && end.Signal != "" { // of the two there is one
+			end.Code = nil
+		}
+	case reflect.Pointer:
+		if rapid.Bool().Draw(t, "given") {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(t, v.Elem())
+		}
 	case reflect.Slice:
 		if n := rapid.IntRange(0, 3).Draw(t, "length"); n > 0 { // an empty list is no list
 			v.Set(reflect.MakeSlice(v.Type(), n, n))

@@ -89,9 +89,9 @@ func aJob(id messages.JobID) messages.Job {
 	return messages.Job{
 		ID: id, UID: messages.UID("01JD" + fmt.Sprintf("%022s", id)), Scope: "main", Session: "default",
 		Command: "go test ./... -run TestHouse", Mode: messages.ModeSync, Backend: "pipe", State: messages.Finished,
-		Outcome: messages.Exited, Settled: true, PID: 4242, StartTime: 123456, Isolation: messages.InCgroup, Dir: "/src/project",
-		Created: at, Started: at, Ended: at, Rusage: messages.Rusage{User: time.Millisecond, System: time.Millisecond, MaxRSS: 9000},
-		Output: []messages.StreamOutput{{Bytes: 1234, Lines: 12, Counted: true, LinesExact: true}},
+		End: messages.End{Outcome: messages.Exited, At: at, Rusage: messages.Rusage{User: time.Millisecond, System: time.Millisecond, MaxRSS: 9000}, Code: new(0)}, PID: 4242, StartTime: 123456, Isolation: messages.InCgroup, Dir: "/src/project",
+		Created: at, Started: at,
+		Output: []messages.StreamOutput{{Bytes: 1234, Lines: new(int64(12)), LinesExact: true}},
 	}
 }
 
@@ -102,7 +102,7 @@ func life(id messages.JobID, from messages.Seq) []messages.FactRecorded {
 
 func start(id messages.JobID) messages.Fact {
 	j := aJob(id)
-	j.State, j.Outcome, j.Ended = messages.Running, "", time.Time{}
+	j.State, j.End.Outcome, j.End.At = messages.Running, "", time.Time{}
 	return messages.CommandStarted{Job: j}
 }
 func end(id messages.JobID) messages.Fact { return messages.CommandFinished{Job: aJob(id)} }

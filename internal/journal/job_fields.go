@@ -20,16 +20,20 @@ func jobFields(f *fields, j *messages.Job) {
 	text(f, 12, &j.Backend)
 	text(f, 13, &j.State)
 	flag(f, 14, &j.Background)
-	text(f, 15, &j.Outcome)
-	nested(f, 16, &j.Status, statusFields)
-	flag(f, 17, &j.Settled)
-	integer(f, 18, &j.Shell)
-	nested(f, 19, &j.Cause, causeFields)
-	nested(f, 20, &j.Err, errorFields)
-	integer(f, 21, &j.OOM)
+	text(f, 15, &j.End.Outcome)
+	status, known := j.End.Status()
+	nested(f, 16, &status, statusFields)
+	if flag(f, 17, &known); known && !f.write {
+		j.End.SetStatus(status)
+	}
+	shell := j.End.Shell() // troupe before 0.2 reads it
+	integer(f, 18, &shell)
+	nested(f, 19, &j.End.Cause, causeFields)
+	nested(f, 20, &j.End.Err, errorFields)
+	integer(f, 21, &j.End.OOM)
 	flag(f, 22, &j.OutputOpen)
-	integer(f, 23, &j.Children)
-	list(f, 24, &j.Survivors, survivorFields)
+	integer(f, 23, &j.End.Children)
+	list(f, 24, &j.End.Survivors, survivorFields)
 	texts(f, 25, &j.Flags)
 	texts(f, 26, &j.EnvDropped)
 	integer(f, 27, &j.Timeout)
@@ -40,8 +44,8 @@ func jobFields(f *fields, j *messages.Job) {
 	text(f, 32, &j.Dir)
 	moment(f, 33, &j.Created)
 	moment(f, 34, &j.Started)
-	moment(f, 35, &j.Ended)
-	nested(f, 36, &j.Rusage, rusageFields)
+	moment(f, 35, &j.End.At)
+	nested(f, 36, &j.End.Rusage, rusageFields)
 	flag(f, 37, &j.WaitingForInput)
 	list(f, 38, &j.Output, outputFields)
 	uvarintField(f, 39, &j.Seq)
@@ -98,8 +102,14 @@ func rusageFields(f *fields, r *messages.Rusage) {
 func outputFields(f *fields, o *messages.StreamOutput) {
 	uvarintField(f, 1, &o.Stream)
 	integer(f, 2, &o.Bytes)
-	integer(f, 3, &o.Lines)
-	flag(f, 4, &o.Counted)
+	lines, counted := int64(0), o.Lines != nil
+	if counted {
+		lines = *o.Lines
+	}
+	integer(f, 3, &lines)
+	if flag(f, 4, &counted); counted && !f.write {
+		o.Lines = &lines
+	}
 	flag(f, 5, &o.LinesExact)
 	text(f, 6, &o.File)
 	list(f, 7, &o.Elided, gapFields)

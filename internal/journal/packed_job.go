@@ -71,14 +71,13 @@ type packedStart struct {
 // packedEnd holds the fields set at the end of a job.
 type packedEnd struct {
 	outcome    messages.Outcome
-	status     messages.ExitStatus
+	code       *int
+	signal     string
 	rusage     messages.Rusage
 	ended      time.Time
-	shell      int
 	children   int
 	failure    *packedFailure // nil: none
 	oom        messages.Tristate
-	settled    bool
 	outputOpen bool
 }
 
@@ -149,13 +148,13 @@ func endOf(j *messages.Job, former *packedEnd) *packedEnd {
 		before = former.failure
 	}
 	return sharedOrNew(former, packedEnd{
-		outcome: j.Outcome, status: j.Status, rusage: j.Rusage, ended: j.Ended, shell: j.Shell, children: j.Children,
-		failure: failureOf(j, before), oom: j.OOM, settled: j.Settled, outputOpen: j.OutputOpen,
+		outcome: j.End.Outcome, code: j.End.Code, signal: j.End.Signal, rusage: j.End.Rusage, ended: j.End.At, children: j.End.Children,
+		failure: failureOf(j, before), oom: j.End.OOM, outputOpen: j.OutputOpen,
 	})
 }
 
 func failureOf(j *messages.Job, former *packedFailure) *packedFailure {
-	now := packedFailure{packedReason: packedReason{cause: j.Cause, err: j.Err}, survivors: j.Survivors}
+	now := packedFailure{packedReason: packedReason{cause: j.End.Cause, err: j.End.Err}, survivors: j.End.Survivors}
 	switch {
 	case now.packedReason == packedReason{} && now.survivors == nil:
 		return nil
@@ -205,10 +204,10 @@ func (p *packedJob) record() messages.Job {
 		j.Dir, j.Isolation, j.Started, j.Deadline, j.StartTime, j.PID = b.dir, b.isolation, b.started, b.deadline, b.startTime, b.pid
 	}
 	if e := p.end; e != nil {
-		j.Outcome, j.Status, j.Settled, j.Shell, j.OOM = e.outcome, e.status, e.settled, e.shell, e.oom
-		j.OutputOpen, j.Children, j.Ended, j.Rusage = e.outputOpen, e.children, e.ended, e.rusage
+		j.End.Outcome, j.End.Code, j.End.Signal, j.End.OOM = e.outcome, e.code, e.signal, e.oom
+		j.OutputOpen, j.End.Children, j.End.At, j.End.Rusage = e.outputOpen, e.children, e.ended, e.rusage
 		if t := e.failure; t != nil {
-			j.Cause, j.Err, j.Survivors = t.cause, t.err, t.survivors
+			j.End.Cause, j.End.Err, j.End.Survivors = t.cause, t.err, t.survivors
 		}
 	}
 	return j

@@ -20,7 +20,7 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 		if err != nil {
 			return err
 		}
-		if r == nil || t.totals.over-waiting <= uint64(keep.Jobs) && now.Sub(r.Job.Ended) <= keep.Age {
+		if r == nil || t.totals.over-waiting <= uint64(keep.Jobs) && now.Sub(r.Job.End.At) <= keep.Age {
 			break
 		}
 		if waiting < uint64(keep.Jobs) && slices.ContainsFunc(r.Job.OnFinish, pending) {

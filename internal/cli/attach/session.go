@@ -315,11 +315,11 @@ func (s *attachSession) ended(said wire.AttachEvent) error {
 	if said.Job == nil {
 		return nil
 	}
-	end, err := s.Await(s.Ctx, messages.WaitJobs{Jobs: []messages.JobID{connect.UID(said.Job.Job)}})
+	end, err := s.Await(s.Ctx, messages.WaitJobs{Jobs: []messages.JobID{connect.UID(*said.Job)}})
 	if err != nil || len(end.Jobs) == 0 {
 		return err
 	}
-	if end.Jobs[0].Outcome != messages.Exited {
+	if end.Jobs[0].End.Outcome != messages.Exited {
 		s.screen.Unpaint(true)
 	}
 	return connect.ExitAs(s.Command, end.Jobs[0])

@@ -178,8 +178,8 @@ func (a *Command) UntilReaderGone(do func() error) error {
 // ExitAs ends a verb with the exit status of a job. If the job failed to start or was
 // lost it prints the error first: the status then says little.
 func ExitAs(a *Command, job messages.Job) error {
-	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
-		a.PrintError(&job.Err)
+	if job.End.Outcome == messages.FailedToStart || job.End.Outcome == messages.Lost {
+		a.PrintError(&job.End.Err)
 	}
 	return cli.ExitStatus(job.ExitCode())
 }

@@ -130,7 +130,7 @@ func (n *metrics) count(m any) {
 				n.waits.Observe(f.Job.Started.Sub(f.Job.Created).Seconds())
 			}
 		case messages.CommandFinished:
-			n.ends.WithLabelValues(n.scopes.of(f.Job.Scope), string(f.Job.Outcome)).Inc()
+			n.ends.WithLabelValues(n.scopes.of(f.Job.Scope), string(f.Job.End.Outcome)).Inc()
 			n.wrote(f.Job, 0)
 			n.remember(f.Job)
 		case messages.CommandRetired:

@@ -140,7 +140,7 @@ const lostPatience = time.Second
 // whose later output is unknown, it returns that of an exit as lost.
 func followedEnd(a *connect.Command, id messages.JobID, err error) error {
 	end, problem := a.Await(a.Ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
-	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].Outcome != messages.Lost {
+	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].End.Outcome != messages.Lost {
 		return err
 	}
 	return connect.ExitAs(a, end.Jobs[0])

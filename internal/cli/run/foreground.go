@@ -80,7 +80,7 @@ func (g *foreground) run() error {
 		return g.unknown(e.err)
 	}
 	g.flush(e.job)
-	leave(!e.job.State.Ended() || e.job.Outcome != messages.Exited)
+	leave(!e.job.State.Ended() || e.job.End.Outcome != messages.Exited)
 	cancel()
 	if !e.job.State.Ended() || g.begunBefore(e.job) {
 		err := g.tellGoesOn(e.job)

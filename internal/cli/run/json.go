@@ -85,7 +85,7 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 	object := &resultObject{job: job}
 	object.job.Output = slices.Clone(job.Output)
 	shown, err := g.host.view(ctx, job)
-	if err != nil && job.Outcome != messages.FailedToStart {
+	if err != nil && job.End.Outcome != messages.FailedToStart {
 		g.screen.Notef("cannot read the output: %v", err)
 		shown.Truncated = wrote(job)
 	}
@@ -113,9 +113,11 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 	page, err := g.host.count(ctx, g.job, out.Stream)
 	if err != nil {
-		out.Counted, out.LinesExact = out.Bytes == 0, out.Bytes == 0
+		if out.LinesExact = out.Bytes == 0; out.LinesExact {
+			out.Lines = new(int64(0))
+		}
 		switch {
-		case out.Counted:
+		case out.LinesExact:
 		case ctx.Err() != nil:
 			g.screen.Notef("the lines of %s were not counted: interrupted by a signal", out.Stream)
 		default:
@@ -123,7 +125,7 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 		}
 		return
 	}
-	out.Bytes, out.Lines, out.Counted, out.LinesExact = page.Bytes, page.Lines, true, page.LinesExact
+	out.Bytes, out.Lines, out.LinesExact = page.Bytes, &page.Lines, page.LinesExact
 }
 
 // keep moves the output to a file that outlives us. Without such a file the field is

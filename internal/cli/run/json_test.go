@@ -24,7 +24,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer told.Close()
-	job := messages.Job{UID: "J", Outcome: messages.Exited, Output: []messages.StreamOutput{{Bytes: 9, File: "/goes/with/the/node"}}}
+	job := messages.Job{UID: "J", End: messages.End{Outcome: messages.Exited}, Output: []messages.StreamOutput{{Bytes: 9, File: "/goes/with/the/node"}}}
 	heeds := func(ctx context.Context, job messages.Job) *resultObject {
 		<-ctx.Done()
 		return &resultObject{job: job, more: resultText{Text: "seen"}}

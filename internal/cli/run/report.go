@@ -17,13 +17,13 @@ import (
 // leftovers returns how many processes the command has left that will end with the
 // node.
 func (g *foreground) leftovers(job messages.Job) int {
-	if job.Children == 0 || !g.host.ours() {
+	if job.End.Children == 0 || !g.host.ours() {
 		return 0
 	}
 	if now, err := g.host.job(context.Background(), g.job); err == nil && now.State == messages.Retired {
 		return 0 // they have exited by themselves
 	}
-	return job.Children
+	return job.End.Children
 }
 
 // shutdown closes the host and stops what runs in it. A signal skips the grace.
@@ -118,13 +118,13 @@ func (g *foreground) status(job messages.Job) int {
 		return cli.SignalBase + int(unix.SIGPIPE) // as a command whose reader has gone
 	case g.signals.HungUp(errors.Join(g.fault, g.outputErr)):
 		return cli.SignalBase + int(unix.SIGHUP)
-	case g.outputErr != nil && job.Outcome != messages.Cancelled:
+	case g.outputErr != nil && job.End.Outcome != messages.Cancelled:
 		g.screen.Notef("the end of the output was not printed: %v", g.outputErr)
 		return cli.StatusOwn
-	case g.fault != nil && job.Outcome != messages.FailedToStart:
+	case g.fault != nil && job.End.Outcome != messages.FailedToStart:
 		g.screen.Notef("%v", g.fault)
 		return cli.StatusOwn
-	case g.signals.Got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
+	case g.signals.Got != 0 && (job.End.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
 		return cli.SignalBase + int(g.signals.Got)
 	}
 	return job.ExitCode()
@@ -133,26 +133,26 @@ func (g *foreground) status(job messages.Job) int {
 // printEnd reports why a command did not end by itself, and what the flags of the job
 // mean.
 func (g *foreground) printEnd(job messages.Job) {
-	switch job.Outcome {
+	switch job.End.Outcome {
 	case messages.TimedOut:
 		g.screen.Notef("the command reached its timeout of %s and was stopped", job.Timeout)
 	case messages.Cancelled:
 		if g.fault == nil {
-			g.screen.Notef("the command was stopped: %s", job.Cause.Reason)
+			g.screen.Notef("the command was stopped: %s", job.End.Cause.Reason)
 		}
 	case messages.Signaled:
 		why := ""
-		if job.OOM == messages.Yes {
+		if job.End.OOM == messages.Yes {
 			why = ": out of memory, of the machine or of its memory limit"
 		}
-		g.screen.Notef("the command was terminated by signal %s%s", job.Status.Signal, why)
+		g.screen.Notef("the command was terminated by signal %s%s", job.End.Signal, why)
 	case messages.FailedToStart, messages.Lost:
-		g.screen.Notef("%v", &job.Err)
+		g.screen.Notef("%v", &job.End.Err)
 	}
 	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // a writer still waits for space, or a child holds the output open
 		g.screen.Notef("there was no space for the output for a while: its end may be missing")
 	}
-	for _, s := range job.Survivors {
+	for _, s := range job.End.Survivors {
 		switch {
 		case s.Why != messages.LeftCgroup:
 			g.screen.Notef("%v", out.SurvivorError(s))

@@ -37,7 +37,7 @@ func (h *stuckHost) Await(ctx context.Context, r messages.WaitJobs) (messages.Wa
 	case <-ctx.Done():
 		return messages.WaitEnded{}, ctx.Err()
 	}
-	return messages.WaitEnded{Jobs: []messages.Job{{State: messages.Finished, Outcome: messages.Cancelled, Cause: messages.Cause{By: messages.ByClient}}}}, nil
+	return messages.WaitEnded{Jobs: []messages.Job{{State: messages.Finished, End: messages.End{Outcome: messages.Cancelled, Cause: messages.Cause{By: messages.ByClient}}}}}, nil
 }
 
 func (h *stuckHost) Stop(context.Context, messages.StopCommand) (messages.CommandStopped, error) {

@@ -125,7 +125,7 @@ func TestR247_LimitsEndACommandAndTheResultIsThereAtOnce(t *testing.T) {
 	require.Equal(t, messages.Stopping, job.State, "it is killed after two seconds more")
 	end, err := r.o.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
 	require.NoError(t, err)
-	require.Equal(t, "KILL", end.Jobs[0].Cause.Signal)
+	require.Equal(t, "KILL", end.Jobs[0].End.Cause.Signal)
 
 	for name, command := range map[string]string{
 		"one stream": "head -c 11000000 /dev/zero | tr '\\0' 'x'; sleep 60",
@@ -138,9 +138,9 @@ func TestR247_LimitsEndACommandAndTheResultIsThereAtOnce(t *testing.T) {
 			require.Equal(t, "command output exceeded the capture limit of 10485760 bytes", result.FailureMessage)
 			require.Equal(t, "SIGTERM", *result.Signal)
 			require.Nil(t, result.ExitCode)
-			require.Equal(t, messages.ByQuota, r.job().Cause.By)
+			require.Equal(t, messages.ByQuota, r.job().End.Cause.By)
 			if name == "both" { // of one stream, the quota of its log says so, too
-				require.Equal(t, "its output outgrew the capture limit", r.job().Cause.Reason)
+				require.Equal(t, "its output outgrew the capture limit", r.job().End.Cause.Reason)
 			}
 		})
 	}
@@ -304,8 +304,8 @@ func TestR250_OrphansAreEndedAndTasksEndWithTheirRuntime(t *testing.T) {
 	require.NotContains(t, next.logs.String(), "could not be ended")
 	end, err := r.o.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(own.TaskID)}})
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, end.Jobs[0].Outcome)
-	require.Equal(t, "the runtime's scope has ended", end.Jobs[0].Cause.Reason)
+	require.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
+	require.Equal(t, "the runtime's scope has ended", end.Jobs[0].End.Cause.Reason)
 }
 
 func TestR251_InputOfATaskIsOptIn(t *testing.T) {

@@ -177,14 +177,14 @@ func TestGoldenErrors(t *testing.T) {
 		fmt.Fprintln(s, says)
 	}
 	for _, job := range []messages.Job{
-		{Outcome: messages.Lost, Err: messages.Error{Message: "why"}},
-		{Outcome: messages.FailedToStart, Err: messages.Error{Message: "why"}},
-		{Cause: messages.Cause{By: messages.ByScope, Reason: textOrphan}},
-		{Cause: messages.Cause{By: messages.ByClient}},
-		{Cause: messages.Cause{By: messages.ByQuota}},
-		{Cause: messages.Cause{By: messages.ByDeadline}},
-		{Status: messages.ExitStatus{Code: 3}},
-		{Status: messages.ExitStatus{Signal: "SEGV"}},
+		{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: "why"}}},
+		{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Message: "why"}}},
+		{End: messages.End{Cause: messages.Cause{By: messages.ByScope, Reason: textOrphan}}},
+		{End: messages.End{Cause: messages.Cause{By: messages.ByClient}}},
+		{End: messages.End{Cause: messages.Cause{By: messages.ByQuota}}},
+		{End: messages.End{Cause: messages.Cause{By: messages.ByDeadline}}},
+		{End: messages.End{Code: new(3)}},
+		{End: messages.End{Signal: "SEGV"}},
 	} {
 		one := &task{timeout: 7}
 		one.judge(job, nil)

@@ -136,31 +136,31 @@ func (t *task) judge(job messages.Job, err error) {
 	switch {
 	case err != nil:
 		t.failure = fmt.Sprintf(textFailStart, err)
-	case job.Cause.By == messages.ByDeadline:
+	case job.End.Cause.By == messages.ByDeadline:
 		t.failure, t.signal = fmt.Sprintf(textFailTimeout, t.timeout), &term
-	case job.Cause.By == messages.ByQuota:
+	case job.End.Cause.By == messages.ByQuota:
 		t.failure, t.signal = fmt.Sprintf(textFailLimit, captureLimit), &term
-	case job.Cause.By != messages.ByNone:
+	case job.End.Cause.By != messages.ByNone:
 		t.state, t.signal, t.reason = Cancelled, &term, t.asked
 		switch {
-		case t.reason == "" && job.Cause.Reason != "":
-			t.reason = fmt.Sprintf(textCancelledBy, job.Cause.Reason)
+		case t.reason == "" && job.End.Cause.Reason != "":
+			t.reason = fmt.Sprintf(textCancelledBy, job.End.Cause.Reason)
 		case t.reason == "":
 			t.reason = textCancelled
 		case t.forScope:
 			t.cleanup = t.reason
 		}
-	case job.Outcome == messages.FailedToStart:
-		t.failure = fmt.Sprintf(textFailStart, job.Err.Message)
-	case job.Outcome == messages.Lost:
-		t.failure = fmt.Sprintf(textFailLost, job.Err.Message)
-	case job.Status.Signal != "":
-		name := "SIG" + job.Status.Signal
+	case job.End.Outcome == messages.FailedToStart:
+		t.failure = fmt.Sprintf(textFailStart, job.End.Err.Message)
+	case job.End.Outcome == messages.Lost:
+		t.failure = fmt.Sprintf(textFailLost, job.End.Err.Message)
+	case job.End.Signal != "":
+		name := "SIG" + job.End.Signal
 		t.signal, t.failure = &name, fmt.Sprintf(textFailSignal, name)
-	case job.Status.Code != 0:
-		t.code, t.failure = &job.Status.Code, fmt.Sprintf(textFailCode, job.Status.Code)
+	case job.End.Shell() != 0:
+		t.code, t.failure = job.End.Code, fmt.Sprintf(textFailCode, job.End.Shell())
 	default:
-		t.code, t.state = &job.Status.Code, Completed
+		t.code, t.state = job.End.Code, Completed
 	}
 }
 

@@ -115,8 +115,8 @@ func TestR233_Stop(t *testing.T) {
 		assert.Equal(t, "<command with id a stopped>", r.call("stop_bash", args{"shellId": "a"}).Text)
 		job, err := r.options.Host.Job(context.Background(), uid)
 		require.NoError(t, err)
-		assert.Equal(t, messages.Cancelled, job.Outcome)
-		assert.Equal(t, "its shell was shut down", job.Cause.Reason)
+		assert.Equal(t, messages.Cancelled, job.End.Outcome)
+		assert.Equal(t, "its shell was shut down", job.End.Cause.Reason)
 		assert.Empty(t, r.Views().Sessions)
 		r.async("idle", "true")
 		r.over("idle")
@@ -147,8 +147,8 @@ func TestR289_ADetachedCommandIsStopped(t *testing.T) {
 	assert.Equal(t, "stopped", details(t, stopped).Telemetry["shell_status"])
 	job, err := r.options.Host.Job(context.Background(), uid)
 	require.NoError(t, err)
-	assert.Equal(t, messages.Cancelled, job.Outcome)
-	assert.Equal(t, "stopped by its agent", job.Cause.Reason)
+	assert.Equal(t, messages.Cancelled, job.End.Outcome)
+	assert.Equal(t, "stopped by its agent", job.End.Cause.Reason)
 	r.over("d")
 	assert.Equal(t, StatusCancelled, r.Tasks(context.Background())[0].Status)
 	assert.Equal(t, "The shell with id d was stopped.\nThere are no active shells.", r.read("d", 1).Text)
@@ -333,7 +333,7 @@ func TestTheRestOfTheTexts(t *testing.T) {
 	for outcomeOf, want := range map[messages.Outcome]string{
 		messages.TimedOut: "it ran out of time", messages.Lost: "what became of it is not known", messages.Cancelled: "it was stopped",
 	} {
-		_, why := outcome(messages.Job{Outcome: outcomeOf})
+		_, why := outcome(messages.Job{End: messages.End{Outcome: outcomeOf}})
 		assert.Equal(t, want, why)
 	}
 	assert.Contains(t, Listed{Ended: true, Status: StatusFailed, Why: "it broke"}.Text(), "status: failed: it broke,")
@@ -344,7 +344,7 @@ func TestTheRestOfTheTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, h := playedRig(t)
 		r.beside.Go(func() {
-			h.end(<-h.first, messages.Job{Outcome: messages.Exited, Flags: []messages.Flag{messages.FlagReplaced}})
+			h.end(<-h.first, messages.Job{End: messages.End{Outcome: messages.Exited}, Flags: []messages.Flag{messages.FlagReplaced}})
 		})
 		assert.Equal(t, "The shell had ended and was made anew: directory, variables and functions from before are lost.\n<exited with exit code 0>", r.sync("x").Text)
 	})

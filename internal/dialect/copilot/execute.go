@@ -145,11 +145,11 @@ func (s *Session) prepare(ctx context.Context, sh *attached) (why string, err er
 	switch {
 	case err != nil:
 		return "", err
-	case job.Outcome == messages.TimedOut:
+	case job.End.Outcome == messages.TimedOut:
 		return fmt.Sprintf(whyInit, fmt.Sprintf(whyInitTime, initTime)), nil
-	case job.Outcome == messages.Exited && job.Shell != 0:
-		return fmt.Sprintf(whyInit, fmt.Sprintf(whyInitCode, job.Shell)), nil
-	case job.Outcome != messages.Exited || job.HasFlag(messages.FlagSessionEnded):
+	case job.End.Outcome == messages.Exited && job.End.Shell() != 0:
+		return fmt.Sprintf(whyInit, fmt.Sprintf(whyInitCode, job.End.Shell())), nil
+	case job.End.Outcome != messages.Exited || job.HasFlag(messages.FlagSessionEnded):
 		_, why := outcome(job)
 		return fmt.Sprintf(whyInit, why), nil
 	}
@@ -167,7 +167,7 @@ func (s *Session) unstarted(ctx context.Context, e *execution, sh *attached, why
 	case err != nil:
 		why = err.Error()
 	}
-	s.ended(e, messages.Job{Outcome: messages.FailedToStart, Err: messages.Error{Message: why}}, nil)
+	s.ended(e, messages.Job{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Message: why}}}, nil)
 	s.finish(e, sh, ReasonError)
 	st := s.standing(e)
 	return failure(fmt.Sprintf(statusError, e.id, st.why), &Details{ShellID: e.id, Status: StatusFailed, ExitCode: st.exit}), nil
@@ -178,7 +178,7 @@ func (s *Session) abort(ctx context.Context, e *execution, sh *attached) error {
 	s.mu.Lock()
 	e.stopped = true
 	s.mu.Unlock()
-	s.ended(e, messages.Job{Outcome: messages.Cancelled}, nil)
+	s.ended(e, messages.Job{End: messages.End{Outcome: messages.Cancelled}}, nil)
 	s.finish(e, sh, ReasonStopped)
 	return ctx.Err()
 }
@@ -212,7 +212,7 @@ func (s *Session) async(ctx context.Context, e *execution, sh *attached, within 
 		defer stop()
 	}
 	job, _, err := s.options.Host.Run(bounded, r, 0, nil)
-	if err != nil || job.Outcome == messages.FailedToStart {
+	if err != nil || job.End.Outcome == messages.FailedToStart {
 		_, why := outcome(job)
 		return s.unstarted(ctx, e, sh, why, err)
 	}
@@ -289,9 +289,9 @@ func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (diale
 	job, _, err := s.options.Host.Run(e.life, r, 0, nil)
 	if err == nil && s.standing(e).stopped { // stopped before the host knew it, but started all the same
 		_, err = s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
-		job.Outcome = messages.FailedToStart
+		job.End.Outcome = messages.FailedToStart
 	}
-	if err != nil || job.Outcome == messages.FailedToStart {
+	if err != nil || job.End.Outcome == messages.FailedToStart {
 		_, why := outcome(job)
 		return s.unstarted(ctx, e, &attached{id: id, last: e}, why, err)
 	}

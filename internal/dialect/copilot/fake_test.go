@@ -83,7 +83,7 @@ func (h *played) Run(ctx context.Context, r messages.RunCommand, _ int, known fu
 	case <-j.promoted:
 	case <-budget:
 	case <-ctx.Done():
-		h.end(j, messages.Job{Outcome: messages.Cancelled})
+		h.end(j, messages.Job{End: messages.End{Outcome: messages.Cancelled}})
 		return h.record(j), dialect.Text{}, ctx.Err()
 	}
 	return h.record(j), dialect.Text{}, nil
@@ -102,13 +102,13 @@ func (h *played) end(j *playedJob, how messages.Job) {
 	if j.job.State.Ended() {
 		return
 	}
-	j.job.State, j.job.Outcome, j.job.Shell, j.job.Flags = messages.Finished, how.Outcome, how.Shell, how.Flags
+	j.job.State, j.job.End, j.job.Flags = messages.Finished, how.End, how.Flags
 	close(j.done)
 }
 
 // exits ends a job with a code.
 func (h *played) exits(j *playedJob, code int) {
-	h.end(j, messages.Job{Outcome: messages.Exited, Shell: code})
+	h.end(j, messages.Job{End: messages.End{Outcome: messages.Exited, Code: &code}})
 }
 
 // writes is output of a job.
@@ -226,7 +226,7 @@ func (h *played) CloseSession(_ context.Context, r messages.CloseSession) (messa
 	}
 	h.mu.Unlock()
 	for _, j := range all {
-		h.end(j, messages.Job{Outcome: messages.Cancelled})
+		h.end(j, messages.Job{End: messages.End{Outcome: messages.Cancelled}})
 	}
 	return messages.SessionClosed{}, nil
 }
@@ -237,6 +237,6 @@ func (h *played) Stop(_ context.Context, r messages.StopCommand) (messages.Comma
 		return messages.CommandStopped{}, err
 	}
 	already := h.record(j).State.Ended()
-	h.end(j, messages.Job{Outcome: messages.Cancelled})
+	h.end(j, messages.Job{End: messages.End{Outcome: messages.Cancelled}})
 	return messages.CommandStopped{Already: already}, nil
 }

@@ -68,7 +68,7 @@ func TestR224_PartialOutputAndShutdown(t *testing.T) {
 	r.call("stop_bash", args{"shellId": "a"})
 	job, err := r.options.Host.Job(context.Background(), uid)
 	require.NoError(t, err)
-	assert.Equal(t, messages.Cancelled, job.Outcome)
+	assert.Equal(t, messages.Cancelled, job.End.Outcome)
 	page, err := r.options.Host.View(context.Background(), messages.ReadOutput{Job: uid, View: messages.View{Kind: messages.ViewTail}, Plain: true})
 	require.NoError(t, err)
 	assert.Contains(t, page.Text, "got TERM\n") // it had the time to say so
@@ -83,7 +83,7 @@ func TestR224_PartialOutputAndShutdown(t *testing.T) {
 	assert.InDelta(t, 5, time.Since(began).Seconds(), 3)
 	job, err = r.options.Host.Job(context.Background(), uid)
 	require.NoError(t, err)
-	assert.Equal(t, "KILL", job.Cause.Signal)
+	assert.Equal(t, "KILL", job.End.Cause.Signal)
 }
 
 func TestR225_TheEndOfAProcess(t *testing.T) {

@@ -63,7 +63,7 @@ func TestR212_TheShellAndItsInit(t *testing.T) {
 		r.beside.Go(func() {
 			init := <-h.first
 			assert.Equal(t, time.Minute, init.r.Timeout)
-			h.end(init, messages.Job{Outcome: messages.TimedOut})
+			h.end(init, messages.Job{End: messages.End{Outcome: messages.TimedOut}})
 		})
 		result := r.sync("echo hi")
 		assert.Equal(t, "<command with id 0 exited with the error: the shell could not be set up: its init took longer than 1m0s>", result.Text)
@@ -255,7 +255,7 @@ func TestR220_AnAbortShutsTheShellDown(t *testing.T) {
 		r.beside.Wait()
 		end, err := r.options.Host.Await(context.Background(), messages.WaitJobs{Jobs: []messages.JobID{uid}})
 		require.NoError(t, err)
-		assert.Equal(t, messages.Cancelled, end.Jobs[0].Outcome)
+		assert.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 		assert.Contains(t, r.read("a", 1).Text, "The shell with id a was stopped")
 		r.silent()
 		_, err = r.calls(ctx, "bash", args{"command": "true", "description": ""}, nil) // nothing is begun

@@ -251,7 +251,7 @@ func TestR198_AnAsyncCommandReturnsAtOnce(t *testing.T) {
 		require.NoError(t, r.Shutdown(context.Background(), ShutdownOptions{Force: true})) // it ends with the session
 		job, err = r.options.Host.Job(context.Background(), uid)
 		require.NoError(t, err)
-		assert.Equal(t, messages.Cancelled, job.Outcome)
+		assert.Equal(t, messages.Cancelled, job.End.Outcome)
 	})
 }
 

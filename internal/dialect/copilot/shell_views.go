@@ -130,20 +130,20 @@ func noticeOf(id, description, command string, exit *int, detached bool, tools T
 // outcome returns the exit code of a job that has one of its own, or else the reason why it
 // has none.
 func outcome(job messages.Job) (exit *int, why string) {
-	switch job.Outcome {
+	switch job.End.Outcome {
 	case messages.Exited:
-		return &job.Shell, ""
+		return new(job.End.Shell()), ""
 	case messages.Signaled:
-		return &job.Shell, fmt.Sprintf(whySignal, job.Status.Signal)
+		return new(job.End.Shell()), fmt.Sprintf(whySignal, job.End.Signal)
 	case messages.Cancelled:
-		if job.Cause.Reason != "" {
-			return nil, fmt.Sprintf(whyStoppedBy, job.Cause.Reason)
+		if job.End.Cause.Reason != "" {
+			return nil, fmt.Sprintf(whyStoppedBy, job.End.Cause.Reason)
 		}
 		return nil, whyStopped
 	case messages.TimedOut:
 		return nil, whyTime
 	case messages.FailedToStart:
-		return nil, job.Err.Error()
+		return nil, job.End.Err.Error()
 	}
 	return nil, whyLost
 }
@@ -151,9 +151,9 @@ func outcome(job messages.Job) (exit *int, why string) {
 // statusOf returns the status of a job that has ended.
 func statusOf(job messages.Job, stopped bool) Status {
 	switch {
-	case stopped, job.Outcome == messages.Cancelled:
+	case stopped, job.End.Outcome == messages.Cancelled:
 		return StatusCancelled
-	case job.Outcome == messages.Exited && job.Shell == 0:
+	case job.End.Outcome == messages.Exited && job.End.Shell() == 0:
 		return StatusCompleted
 	}
 	return StatusFailed

@@ -23,7 +23,7 @@ func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait tim
 	})
 	show.end(ctx, err == nil)
 	if err != nil && ctx.Err() == nil && s.standing(e).stopped { // before the host knew it
-		job, err = messages.Job{State: messages.Finished, Outcome: messages.Cancelled}, nil
+		job, err = messages.Job{State: messages.Finished, End: messages.End{Outcome: messages.Cancelled}}, nil
 	}
 	switch {
 	case ctx.Err() != nil:

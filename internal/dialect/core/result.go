@@ -150,7 +150,7 @@ type Screen struct {
 func Tell(j messages.Job, now time.Time) JobRecord {
 	r := JobRecord{
 		JobID: string(j.ID), Name: j.Name, Command: j.Command, Description: j.Description, State: string(j.State), Running: !j.State.Ended(),
-		Background: j.Background, Outcome: string(j.Outcome), DurationMS: elapsed(j, now).Milliseconds(), Cwd: j.Dir, PID: j.PID,
+		Background: j.Background, Outcome: string(j.End.Outcome), DurationMS: elapsed(j, now).Milliseconds(), Cwd: j.Dir, PID: j.PID,
 	}
 	if j.Backend == messages.BackendShell || j.Backend == messages.BackendShellPTY {
 		r.Session = string(j.Session)
@@ -159,11 +159,9 @@ func Tell(j messages.Job, now time.Time) JobRecord {
 		code := j.ExitCode()
 		r.State, r.ExitCode, r.PID = string(messages.Finished), &code, 0
 	}
-	if j.Settled {
-		r.Signal = j.Status.Signal
-	}
-	if j.Cause != (messages.Cause{}) {
-		r.Cause = cause(j.Cause)
+	r.Signal = j.End.Signal
+	if j.End.Cause != (messages.Cause{}) {
+		r.Cause = cause(j.End.Cause)
 	}
 	switch {
 	case j.WaitingForInput && j.WaitingForSecret:
@@ -174,15 +172,15 @@ func Tell(j messages.Job, now time.Time) JobRecord {
 	for _, f := range j.Flags {
 		r.Flags = append(r.Flags, string(f))
 	}
-	for _, s := range j.Survivors {
+	for _, s := range j.End.Survivors {
 		r.Survivors = append(r.Survivors, s.PID)
 		r.escaped = s.Why == messages.LeftCgroup
 	}
 	for _, o := range j.Output {
 		r.Outputs = append(r.Outputs, Stream{o.Stream.String(), o.Bytes, Artifact(j.ID, o.Stream)})
 	}
-	if j.Err.Code != "" {
-		r.Error = Fail(&j.Err)
+	if j.End.Err.Code != "" {
+		r.Error = Fail(&j.End.Err)
 	}
 	return r
 }
@@ -228,7 +226,7 @@ func Page(p messages.OutputPage) OutputExcerpt {
 
 // Notify returns the notice of a job's end.
 func Notify(j messages.Job) Notice {
-	return Notice{string(j.ID), j.Name, j.Command, string(j.Outcome), j.ExitCode(), j.UID}
+	return Notice{string(j.ID), j.Name, j.Command, string(j.End.Outcome), j.ExitCode(), j.UID}
 }
 
 // Artifact returns the URI of an output.

@@ -180,7 +180,7 @@ func refusedShell(job messages.Job, err error) bool {
 		return errors.Is(err, &messages.Error{Code: messages.ResourceExhausted, Reason: "shells"}) || errors.Is(err, &messages.Error{Code: messages.Unsupported}) ||
 			errors.Is(err, &messages.Error{Code: messages.Conflict})
 	}
-	return job.Outcome == messages.FailedToStart
+	return job.End.Outcome == messages.FailedToStart
 }
 
 // begun starts what accompanies a run, once the node knows the command.

@@ -176,7 +176,7 @@ func TestR050_ADeletedDirectoryDoesNotBrickTheShell(t *testing.T) {
 	r.bash(args{"command": "kept=1", "cwd": "sub"})
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "sub")))
 	require.Contains(t, r.run("pwd; echo $kept"), r.dir+"\n1\n")
-	require.Equal(t, messages.Exited, r.ran()[1].Outcome)
+	require.Equal(t, messages.Exited, r.ran()[1].End.Outcome)
 }
 
 // Texts that are made to cost much are run as they are.

@@ -83,23 +83,23 @@ func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e e
 	switch {
 	case f.left.Load() && ctx.Err() == nil:
 		e.how = abandoned
-	case job.Outcome == messages.Exited || job.Outcome == messages.Signaled:
-		e.code = job.Shell
-	case job.Outcome == messages.TimedOut:
+	case job.End.Outcome == messages.Exited || job.End.Outcome == messages.Signaled:
+		e.code = job.End.Shell()
+	case job.End.Outcome == messages.TimedOut:
 		e.how = timedOut
-	case job.Outcome == messages.FailedToStart:
-		e.how, e.why = unstarted, job.Err.Error()
+	case job.End.Outcome == messages.FailedToStart:
+		e.how, e.why = unstarted, job.End.Err.Error()
 		if f.pty {
 			e.how = statusless
 		}
-	case job.Outcome == messages.Cancelled && f.headStop.Load() && job.Cause.Reason == headReason:
+	case job.End.Outcome == messages.Cancelled && f.headStop.Load() && job.End.Cause.Reason == headReason:
 		e.code = 0 // as a pipe ends when its reader has closed it
 	case ctx.Err() != nil || s.ctx.Err() != nil || f.jobCancelled.Load():
 		e.how = aborted
-	case job.Outcome == messages.Cancelled:
-		e.how, e.why = cancelled, whyCancelled(job.Cause)
+	case job.End.Outcome == messages.Cancelled:
+		e.how, e.why = cancelled, whyCancelled(job.End.Cause)
 	default:
-		e.how, e.why = statusless, job.Err.Message
+		e.how, e.why = statusless, job.End.Err.Message
 	}
 	if job.HasFlag(messages.FlagReplaced) {
 		e.notes = append(e.notes, textShellReplaced)

@@ -101,7 +101,7 @@ func (c *Console) look(ctx context.Context, record func() (messages.Job, error))
 	}
 	c.mu.Lock()
 	show, over := c.show, c.over
-	c.over = over || job.Outcome != ""
+	c.over = over || job.End.Outcome != ""
 	c.mu.Unlock()
 	if show != nil && !over {
 		show(frameOf(c.command, job, screen))
@@ -150,7 +150,7 @@ func (c *Console) unlessOver(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if job, bad := c.host.Job(ctx, c.job); bad == nil && job.Outcome != "" || gone(bad) {
+	if job, bad := c.host.Job(ctx, c.job); bad == nil && job.End.Outcome != "" || gone(bad) {
 		return nil
 	}
 	return err

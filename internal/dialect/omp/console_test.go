@@ -215,7 +215,7 @@ func TestR110_AFrameIsDrawn(t *testing.T) {
 │                                                 │
 │Esc kills the command; all other keys go to it   │
 ╰─────────────────────────────────────────────────╯`, "\n"), strings.Join(f.Draw(messages.Terminal{Rows: 20, Cols: 51}), "\n"))
-	f = frameOf(strings.Repeat("long ", 20), messages.Job{Outcome: messages.Exited, Shell: 2}, messages.ScreenText{
+	f = frameOf(strings.Repeat("long ", 20), messages.Job{End: messages.End{Outcome: messages.Exited, Code: new(2)}}, messages.ScreenText{
 		Lines: []string{"1", "2", "3", "世界世界世界世界世界世界世界世界世界", "", ""}, Row: 0, Visible: true,
 	})
 	require.Equal(t, strings.TrimPrefix(`

@@ -262,7 +262,7 @@ func TestR067_WhatIgnoresTermIsKilled(t *testing.T) {
 	require.True(t, strings.HasSuffix(result.Text, "Command timed out after 1 seconds"), result.Text)
 	require.Contains(t, result.Text, "up\n")
 	require.Less(t, time.Since(began), 6*time.Second)
-	require.Equal(t, "KILL", r.ran()[0].Cause.Signal)
+	require.Equal(t, "KILL", r.ran()[0].End.Cause.Signal)
 	require.Equal(t, grace, 2*time.Second)
 }
 

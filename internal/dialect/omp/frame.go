@@ -29,19 +29,19 @@ type Frame struct {
 
 func frameOf(command string, job messages.Job, screen messages.ScreenText) Frame {
 	f := Frame{
-		Title: textConsole, Icon: iconRunning, Command: headline(command), Badge: textBadgeRuns, Running: job.Outcome == "",
+		Title: textConsole, Icon: iconRunning, Command: headline(command), Badge: textBadgeRuns, Running: job.End.Outcome == "",
 		Rows: screen.Lines, Row: screen.Row, Col: screen.Col, Visible: screen.Visible, Footer: textFooterRuns,
 	}
 	if f.Running {
 		return f
 	}
 	f.Icon, f.Footer, f.Visible = iconFailed, textFooterOver, false
-	switch job.Outcome {
+	switch job.End.Outcome {
 	case messages.Exited:
-		if job.Shell == 0 {
+		if job.End.Shell() == 0 {
 			f.Icon = iconDone
 		}
-		f.Badge = fmt.Sprintf(textBadgeCode, job.Shell)
+		f.Badge = fmt.Sprintf(textBadgeCode, job.End.Shell())
 	case messages.TimedOut:
 		f.Badge = textBadgeTime
 	case messages.Cancelled:

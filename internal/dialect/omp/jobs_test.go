@@ -295,14 +295,14 @@ func TestR128_CancelIsForRunningJobsOfTheOwner(t *testing.T) {
 	r.bash(args{"command": "sleep 60", "async": true})
 	require.Contains(t, r.job(args{"cancel": []string{"bg_1"}}).Text, "bg_1: cancelled")
 	<-r.jobs.table["bg_1"].settled
-	require.Equal(t, messages.Cancelled, r.ran()[0].Outcome)
+	require.Equal(t, messages.Cancelled, r.ran()[0].End.Outcome)
 }
 
 func TestR129_DisposeEndsEverything(t *testing.T) {
 	r := newRig(t, async)
 	r.bash(args{"command": "sleep 60", "async": true})
 	r.jobs.Dispose(context.Background())
-	require.Equal(t, messages.Cancelled, r.ran()[0].Outcome, "it was waited for")
+	require.Equal(t, messages.Cancelled, r.ran()[0].End.Outcome, "it was waited for")
 	require.Equal(t, "The job manager has ended; no job can be started any more.", r.bash(args{"command": "true", "async": true}).Text)
 	require.Empty(t, r.jobs.records("main", nil, false))
 

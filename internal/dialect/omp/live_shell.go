@@ -98,7 +98,7 @@ func (s *Session) retire(u *shellUse, job messages.Job) {
 		return
 	}
 	s.mu.Lock()
-	closes := job.Children == 0 || len(s.opened) > maxOpened
+	closes := job.End.Children == 0 || len(s.opened) > maxOpened
 	s.mu.Unlock()
 	if closes {
 		s.closeShell(u.id)

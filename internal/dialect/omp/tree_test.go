@@ -93,6 +93,6 @@ type codeless struct{ dialect.Host }
 
 func (c codeless) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
 	job, text, err := c.Host.Run(ctx, r, most, known)
-	job.Outcome = messages.Lost
+	job.End.Outcome = messages.Lost
 	return job, text, err
 }

@@ -131,7 +131,7 @@ func TestR283_OpencodesTimeoutEndsTheCommand(t *testing.T) {
 	r.call("bash", args{"command": "sleep 60", "description": "x", "timeout": 100})
 	jobs, err := r.node.Jobs(t.Context(), "", true)
 	require.NoError(t, err)
-	require.Equal(t, messages.TimedOut, jobs[0].Outcome)
+	require.Equal(t, messages.TimedOut, jobs[0].End.Outcome)
 	require.Equal(t, 0, int(jobs[0].Timeout.Milliseconds())-100)
 }
 
@@ -179,7 +179,7 @@ func TestAbortedCallStopsItsCommand(t *testing.T) {
 	require.NoError(t, err)
 	end, err := r.options.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, end.Jobs[0].Outcome)
+	require.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 }
 
 func TestToolsRefuseWhatTheyDoNotKnow(t *testing.T) {

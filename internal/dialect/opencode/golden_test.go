@@ -116,10 +116,10 @@ func TestGoldenErrors(t *testing.T) {
 	fmt.Fprintf(s, "< %s\n\n", (<-s.told).Text)
 	require.NotEmpty(t, details(t, result).TaskID)
 	for _, job := range []messages.Job{
-		{Outcome: messages.Cancelled},
-		{Outcome: messages.Cancelled, Cause: messages.Cause{Reason: "why"}},
-		{Outcome: messages.Lost, Err: messages.Error{Message: "why"}},
-		{Outcome: messages.FailedToStart, Err: messages.Error{Message: "why"}},
+		{End: messages.End{Outcome: messages.Cancelled}},
+		{End: messages.End{Outcome: messages.Cancelled, Cause: messages.Cause{Reason: "why"}}},
+		{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: "why"}}},
+		{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Message: "why"}}},
 		{State: messages.Running},
 	} {
 		fmt.Fprintf(s, "%s\n", s.s.ending(job))

@@ -71,10 +71,10 @@ func lines(texts ...string) string {
 
 // ending renders how a command ended, "" for exit code 0.
 func (s Settings) ending(job messages.Job) string {
-	switch job.Outcome {
+	switch job.End.Outcome {
 	case messages.Exited, messages.Signaled:
-		if job.Status.Signal != "" {
-			return fmt.Sprintf(textSignal, job.ExitCode(), job.Status.Signal)
+		if job.End.Signal != "" {
+			return fmt.Sprintf(textSignal, job.ExitCode(), job.End.Signal)
 		}
 		if job.ExitCode() == 0 {
 			return ""
@@ -83,14 +83,14 @@ func (s Settings) ending(job messages.Job) string {
 	case messages.TimedOut:
 		return fmt.Sprintf(textTimedOut, job.Timeout.Milliseconds())
 	case messages.Cancelled:
-		if job.Cause.Reason != "" {
-			return fmt.Sprintf(textAbortedBy, job.Cause.Reason)
+		if job.End.Cause.Reason != "" {
+			return fmt.Sprintf(textAbortedBy, job.End.Cause.Reason)
 		}
 		return textAborted
 	case messages.FailedToStart:
-		return fmt.Sprintf(textNotStarted, job.Err.Message)
+		return fmt.Sprintf(textNotStarted, job.End.Err.Message)
 	case messages.Lost:
-		return fmt.Sprintf(textLost, job.Err.Message)
+		return fmt.Sprintf(textLost, job.End.Err.Message)
 	}
 	return textPromoted
 }
@@ -100,10 +100,10 @@ func times(job messages.Job, began, now time.Time) BashResponseMetadata {
 	if job.Started.IsZero() {
 		job.Started = began
 	}
-	if job.Ended.IsZero() {
-		job.Ended = now
+	if job.End.At.IsZero() {
+		job.End.At = now
 	}
-	return BashResponseMetadata{StartTime: job.Started.UnixMilli(), EndTime: job.Ended.UnixMilli(), Description: job.Description}
+	return BashResponseMetadata{StartTime: job.Started.UnixMilli(), EndTime: job.End.At.UnixMilli(), Description: job.Description}
 }
 
 // notKept renders a remark about bytes that neither the log nor a file has.

@@ -47,8 +47,8 @@ func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialect.Re
 	}
 	began := s.options.Now()
 	job, _, err := s.options.Host.Run(ctx, r, 0, nil)
-	if err == nil && job.Outcome == messages.FailedToStart {
-		err = &job.Err
+	if err == nil && job.End.Outcome == messages.FailedToStart {
+		err = &job.End.Err
 	}
 	if err != nil {
 		s.forget(t)
@@ -135,7 +135,7 @@ func (s *Session) watch(t *task, out *os.File) {
 		return // after Close no notice is sent
 	}
 	if err != nil {
-		job = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}
+		job = messages.Job{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}}
 	}
 	if n, tell := s.ended(t, job); tell && s.options.Notify != nil {
 		s.options.Notify(n)
@@ -175,7 +175,7 @@ func (s *Session) ended(t *task, job messages.Job) (n Notice, tell bool) {
 	switch {
 	case how == "":
 		t.state, how = stateCompleted, textTaskOK
-	case job.Outcome == messages.Cancelled:
+	case job.End.Outcome == messages.Cancelled:
 		t.state = stateStopped
 	default:
 		t.state = stateFailed

@@ -139,7 +139,7 @@ func TestR183_BackgroundTasks(t *testing.T) {
 	require.FileExists(t, m.TempFilePath)
 	end, err := r.options.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(third)}})
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, end.Jobs[0].Outcome)
+	require.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 
 	off := newRig(t)
 	require.Len(t, off.Tools(), 2)

@@ -99,7 +99,7 @@ func (c *request) attach() error {
 	a.join(a)
 	defer a.leave(a)
 	defer a.givesBack()
-	if err := a.say(ctx, wire.AttachEvent{Kind: wire.AttachHello, Job: &wire.Job{Job: job}, Stream: out.Stream.String(), Offset: offset}); err != nil {
+	if err := a.say(ctx, wire.AttachEvent{Kind: wire.AttachHello, Job: &job, Stream: out.Stream.String(), Offset: offset}); err != nil {
 		return errAnswered
 	}
 	if want != "" {
@@ -347,7 +347,7 @@ func (a *attachment) goAway() {
 func (a *attachment) end(ctx context.Context) {
 	said := wire.AttachEvent{Kind: wire.AttachEnded, Offset: a.from.Offset()}
 	if job, err := a.node.Job(ctx, messages.JobID(a.uid)); err == nil {
-		said.Job = &wire.Job{Job: job}
+		said.Job = &job
 	}
 	if a.say(ctx, said) == nil {
 		_ = a.conn.Close(websocket.StatusNormalClosure, "the output has ended")

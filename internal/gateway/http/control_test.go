@@ -22,8 +22,8 @@ func TestStop(t *testing.T) {
 	require.False(t, stopped.Already)
 	job, err = d.client.Job(t.Context(), job.ID)
 	require.NoError(t, err)
-	require.Equal(t, messages.Cancelled, job.Outcome)
-	require.Equal(t, messages.Cause{By: messages.ByClient, Reason: "enough", Signal: "KILL"}, job.Cause)
+	require.Equal(t, messages.Cancelled, job.End.Outcome)
+	require.Equal(t, messages.Cause{By: messages.ByClient, Reason: "enough", Signal: "KILL"}, job.End.Cause)
 	stopped, err = d.client.Stop(t.Context(), messages.StopCommand{Job: job.ID}) // B58
 	require.NoError(t, err)
 	require.True(t, stopped.Already)
@@ -67,7 +67,7 @@ func TestSignalAndDeadline(t *testing.T) {
 	}
 	require.NoError(t, d.client.Deadline(t.Context(), messages.ChangeDeadline{Job: job.ID, None: true}))
 	require.NoError(t, d.client.Deadline(t.Context(), messages.ChangeDeadline{Job: job.ID, After: time.Millisecond}))
-	require.Equal(t, messages.TimedOut, d.awaits(job.ID, messages.Condition{}).Outcome)
+	require.Equal(t, messages.TimedOut, d.awaits(job.ID, messages.Condition{}).End.Outcome)
 }
 
 // Records in the answers to a wait and to a promotion say what was written by then, as any
@@ -105,7 +105,7 @@ func TestHandOver(t *testing.T) {
 	require.Equal(t, []messages.JobID{job.ID}, closed.Jobs)
 	job, err = d.client.Job(t.Context(), job.ID)
 	require.NoError(t, err)
-	require.Equal(t, messages.ByScope, job.Cause.By)
+	require.Equal(t, messages.ByScope, job.End.Cause.By)
 }
 
 func TestSessions(t *testing.T) {

@@ -44,7 +44,7 @@ func (c *request) list() error {
 			return j.State != state && !(state == messages.Finished && j.State.Ended())
 		})
 	}
-	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.Jobs(jobs), Tasks: wire.List(tasks.Tasks)})
+	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.List(jobs), Tasks: wire.List(tasks.Tasks)})
 }
 
 // Bounds of the wait for the output sizes of live jobs: sizedFor and sizedEach for each
@@ -152,7 +152,7 @@ func (c *request) show() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Job{Job: job})
+	return c.reply(http.StatusOK, job)
 }
 
 // remove removes a finished job and its output, and answers with its record.
@@ -161,7 +161,7 @@ func (c *request) remove() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Job{Job: gone.Job})
+	return c.reply(http.StatusOK, gone.Job)
 }
 
 // removeAll removes each of some jobs. A refused one does not stop the others.
@@ -173,13 +173,13 @@ func (c *request) removeAll() error {
 	if n := len(body.Jobs); n == 0 || n > wire.MaxRemoved {
 		return messages.Invalid("jobs", fmt.Sprintf("the request names %d jobs; name 1 to %d", n, wire.MaxRemoved))
 	}
-	out := wire.Removed{V: wire.Version, Jobs: []wire.Job{}, Refused: []wire.Refused{}}
+	out := wire.Removed{V: wire.Version, Jobs: []messages.Job{}, Refused: []wire.Refused{}}
 	for _, id := range body.Jobs {
 		gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.job(messages.JobID(id))})
 		var refused *messages.Error
 		switch {
 		case err == nil:
-			out.Jobs = append(out.Jobs, wire.Job{Job: gone.Job})
+			out.Jobs = append(out.Jobs, gone.Job)
 		case errors.As(err, &refused):
 			out.Refused = append(out.Refused, wire.Refused{Job: id, Error: *refused})
 		default:

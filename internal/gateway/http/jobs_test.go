@@ -29,7 +29,7 @@ func TestRunToItsEnd(t *testing.T) {
 	require.Equal(t, "out\nerr\n", result.Text.Text)
 	require.False(t, result.Text.Truncated)
 	job := result.Job
-	require.Equal(t, messages.Exited, job.Outcome)
+	require.Equal(t, messages.Exited, job.End.Outcome)
 	require.Equal(t, 3, job.ExitCode())
 	require.Equal(t, int64(8), job.Output[0].Bytes)
 
@@ -39,7 +39,7 @@ func TestRunToItsEnd(t *testing.T) {
 	here, err := d.node.Job(t.Context(), job.ID)
 	require.NoError(t, err)
 	here.StartTime, here.Principal, here.Seq = 0, "", there.Seq // what is not told, and what went on
-	here.Rusage.User, here.Rusage.System = here.Rusage.User.Truncate(time.Millisecond), here.Rusage.System.Truncate(time.Millisecond)
+	here.End.Rusage.User, here.End.Rusage.System = here.End.Rusage.User.Truncate(time.Millisecond), here.End.Rusage.System.Truncate(time.Millisecond)
 	want, err := here.MarshalJSON()
 	require.NoError(t, err)
 	got, err := there.MarshalJSON()
@@ -67,12 +67,12 @@ func TestRunEndings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			result, err := d.client.Run(t.Context(), c.run)
 			require.NoError(t, err)
-			require.Equal(t, c.outcome, result.Job.Outcome)
+			require.Equal(t, c.outcome, result.Job.End.Outcome)
 			require.Equal(t, c.status, result.Job.ExitCode())
 			here, err := d.node.Job(t.Context(), result.Job.ID)
 			require.NoError(t, err)
 			require.Equal(t, here.ExitCode(), result.Job.ExitCode())
-			require.Equal(t, here.Shell, result.Job.Shell)
+			require.Equal(t, here.End.Shell(), result.Job.End.Shell())
 		})
 	}
 }
@@ -121,7 +121,7 @@ func TestRunPromoted(t *testing.T) {
 	require.False(t, result.Job.State.Ended())
 	_, err = d.client.Input(t.Context(), messages.WriteInput{Job: result.Job.ID, Data: []byte("word\n")})
 	require.NoError(t, err)
-	require.Equal(t, messages.Exited, d.awaits(result.Job.ID, messages.Condition{}).Outcome)
+	require.Equal(t, messages.Exited, d.awaits(result.Job.ID, messages.Condition{}).End.Outcome)
 
 	told, done := make(chan messages.JobID, 1), make(chan error, 1)
 	go func() {
@@ -151,8 +151,8 @@ func TestFaultClientVanishes(t *testing.T) {
 	vanish()
 	require.ErrorIs(t, <-done, context.Canceled)
 	job := d.awaits(id, messages.Condition{})
-	require.Equal(t, messages.Cancelled, job.Outcome)
-	require.Equal(t, messages.ByClient, job.Cause.By)
+	require.Equal(t, messages.Cancelled, job.End.Outcome)
+	require.Equal(t, messages.ByClient, job.End.Cause.By)
 	other, err := d.client.Job(t.Context(), left.ID)
 	require.NoError(t, err)
 	require.Equal(t, messages.Running, other.State)
@@ -258,13 +258,13 @@ func TestFaultStopRacesExit(t *testing.T) {
 		two, err := other.Job(t.Context(), job.ID)
 		require.NoError(t, err)
 		require.True(t, one.State.Ended())
-		require.Equal(t, one.Outcome, two.Outcome)
-		require.Equal(t, one.Cause, two.Cause)
-		if one.Outcome == messages.Exited {
-			require.Equal(t, 5, one.Status.Code)
+		require.Equal(t, one.End.Outcome, two.End.Outcome)
+		require.Equal(t, one.End.Cause, two.End.Cause)
+		if one.End.Outcome == messages.Exited {
+			require.Equal(t, 5, one.End.Shell())
 		} else {
-			require.Equal(t, messages.Cancelled, one.Outcome)
-			require.Contains(t, []string{"first", "second"}, one.Cause.Reason)
+			require.Equal(t, messages.Cancelled, one.End.Outcome)
+			require.Contains(t, []string{"first", "second"}, one.End.Cause.Reason)
 		}
 	}
 }

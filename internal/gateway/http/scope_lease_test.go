@@ -73,8 +73,8 @@ func TestALeaseEndsWithItsClient(t *testing.T) {
 	require.ErrorIs(t, lease.Wait(), context.Canceled)
 	for _, id := range []messages.JobID{job.ID, below.ID} {
 		job := d.awaits(id, messages.Condition{})
-		require.Equal(t, messages.Cancelled, job.Outcome)
-		require.Equal(t, messages.Cause{By: messages.ByScope, Reason: "its client has gone", Signal: "TERM"}, job.Cause)
+		require.Equal(t, messages.Cancelled, job.End.Outcome)
+		require.Equal(t, messages.Cause{By: messages.ByScope, Reason: "its client has gone", Signal: "TERM"}, job.End.Cause)
 	}
 	require.Equal(t, []messages.ScopePath{"agents", "agents/a-2"}, d.paths())
 	left, err := d.client.Job(t.Context(), other.ID)
@@ -105,8 +105,8 @@ func TestALeaseLeavesWhatIsKept(t *testing.T) {
 	for _, id := range left.Jobs {
 		job, err := d.client.Job(t.Context(), id)
 		require.NoError(t, err)
-		require.Equal(t, messages.Cancelled, job.Outcome)
-		require.Equal(t, "done", job.Cause.Reason)
+		require.Equal(t, messages.Cancelled, job.End.Outcome)
+		require.Equal(t, "done", job.End.Cause.Reason)
 	}
 	for _, id := range left.Kept {
 		job, err := d.client.Job(t.Context(), id)
@@ -135,7 +135,7 @@ func TestALeaseLeavesALiveShell(t *testing.T) {
 	require.Equal(t, []messages.JobID{job.ID}, left.Kept)
 	_, err = d.client.Input(t.Context(), messages.WriteInput{Job: job.ID, Data: []byte("it\n")})
 	require.NoError(t, err)
-	require.Equal(t, 0, d.awaits(job.ID, messages.Condition{}).Shell)
+	require.Equal(t, 0, d.awaits(job.ID, messages.Condition{}).End.Shell())
 	sessions, err := d.client.Sessions(t.Context(), agents)
 	require.NoError(t, err)
 	require.Len(t, sessions, 1)
@@ -154,7 +154,7 @@ func TestAScopeEndsWithItsLastLease(t *testing.T) {
 	require.Empty(t, left.Jobs)
 	d.background(messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}}) // the first quota counts: none
 	d.closes(agents, vanish)
-	require.Equal(t, messages.Cancelled, d.awaits(job.ID, messages.Condition{}).Outcome)
+	require.Equal(t, messages.Cancelled, d.awaits(job.ID, messages.Condition{}).End.Outcome)
 }
 
 // The quota of a scope is that of its first lease, and is there again with the next one

@@ -27,6 +27,6 @@ func (c *request) wait() error {
 	}
 	return c.reply(http.StatusOK, wire.WaitResult{
 		V: wire.Version, Satisfied: ended.Satisfied, TimedOut: ended.TimedOut, Impossible: ended.Impossible,
-		Met: wire.List(ended.Met), Jobs: wire.Jobs(c.setSizes(ended.Jobs)),
+		Met: wire.List(ended.Met), Jobs: wire.List(c.setSizes(ended.Jobs)),
 	})
 }

@@ -38,12 +38,12 @@ func TestFaultClientsThatSendMoreAreMissed(t *testing.T) {
 			name := fmt.Sprintf("%s-%d", network, i)
 			run := asks("/v1/jobs", `{"command":"sleep 600","name":"`+name+`"}`)
 			require.NoError(t, run.Close())
-			require.Equal(t, messages.Cancelled, d.awaits(messages.JobID(name), messages.Condition{}).Outcome)
+			require.Equal(t, messages.Cancelled, d.awaits(messages.JobID(name), messages.Condition{}).End.Outcome)
 
 			lease := asks("/v1/leases", `{"path":"`+name+`"}`)
 			held := d.background(messages.RunCommand{Text: "sleep 600", Scope: messages.ScopePath(name)})
 			require.NoError(t, lease.(interface{ CloseWrite() error }).CloseWrite())
-			require.Equal(t, messages.Cancelled, d.awaits(held.ID, messages.Condition{}).Outcome)
+			require.Equal(t, messages.Cancelled, d.awaits(held.ID, messages.Condition{}).End.Outcome)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestAnErrorThatNobodyReadsTellsNoEnds(t *testing.T) {
 	c.trackEnd("none")
 	c.track("one")
 	c.trackEnd("one")
-	c.hasEnded(messages.Job{ID: "j1", UID: "one", State: messages.Finished, Outcome: messages.Exited})
+	c.hasEnded(messages.Job{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _ = c.failed(gone, messages.Invalid("x", "x is wrong")) // nobody reads it
@@ -45,7 +45,7 @@ func TestAnEndThatNobodyReadIsToldAgain(t *testing.T) {
 	c.track("one")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, Outcome: messages.Exited}
+	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
 	_, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Job{ended}})
 	require.Error(t, err)
 	told := c.takeNotices()

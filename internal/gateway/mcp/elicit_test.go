@@ -29,7 +29,7 @@ func TestInputIsAwaitedForLong(t *testing.T) {
 // A run whose client was asked for input, and does not come back, is let go of: its end
 // is told like any, whether it came before or comes later.
 func TestARunWithoutItsClientIsToldLikeAny(t *testing.T) {
-	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, Outcome: messages.Exited}
+	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
 	for name, c := range map[string]struct{ then, later messages.Job }{
 		"it has ended":        {then: ended},
 		"it ends later":       {then: messages.Job{ID: "j1", UID: "one", State: messages.Running}, later: ended},

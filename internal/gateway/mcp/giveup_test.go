@@ -38,7 +38,7 @@ func (h *held) Job(_ context.Context, id messages.JobID) (messages.Job, error) {
 // before anybody listened or comes later; of one that never began nothing is told, and
 // nothing is kept.
 func TestTheEndOfACancelledCallIsToldOnce(t *testing.T) {
-	ended := messages.Job{ID: "j1", State: messages.Finished, Outcome: messages.Cancelled}
+	ended := messages.Job{ID: "j1", State: messages.Finished, End: messages.End{Outcome: messages.Cancelled}}
 	for name, c := range map[string]struct {
 		job    messages.Job
 		err    error

@@ -143,7 +143,7 @@ type oneJob struct{ Host }
 
 func (*oneJob) job() messages.Job {
 	return messages.Job{
-		ID: "j1", UID: "01", Scope: "mcp", State: messages.Finished, Outcome: messages.Exited, Settled: true, Command: "a <b> && \"c\"",
+		ID: "j1", UID: "01", Scope: "mcp", State: messages.Finished, End: messages.End{Outcome: messages.Exited, Code: new(0)}, Command: "a <b> && \"c\"",
 		Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 7}},
 	}
 }

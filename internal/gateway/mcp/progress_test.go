@@ -61,7 +61,7 @@ func (s *slow) Job(_ context.Context, id messages.JobID) (messages.Job, error) {
 	}
 	job := messages.Job{ID: "j1", UID: messages.UID(id), Scope: s.scope(), State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Merged}}}
 	if time.Since(began) >= s.takes {
-		job.State, job.Outcome = messages.Finished, messages.Exited
+		job.State, job.End.Outcome = messages.Finished, messages.Exited
 	}
 	return job, nil
 }

@@ -190,8 +190,8 @@ func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	if why := f.unfed.Load(); why != nil {
 		note = strings.TrimSpace("its standard input could not be written: " + (*why).Error() + ". " + note)
 	}
-	if f.job.Outcome == messages.FailedToStart {
-		e := f.job.Err
+	if f.job.End.Outcome == messages.FailedToStart {
+		e := f.job.End.Err
 		c.markNotified(f.job)
 		return answer{}, &e
 	}
@@ -233,8 +233,8 @@ func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int,
 	out.Output, out.Truncated = text.Text, text.Truncated
 	for _, o := range job.Output {
 		out.Bytes += o.Bytes
-		if o.Counted && o.LinesExact {
-			out.Lines += o.Lines
+		if o.Lines != nil && o.LinesExact {
+			out.Lines += *o.Lines
 		}
 	}
 	if len(job.Output) == 1 {

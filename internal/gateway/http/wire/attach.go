@@ -38,7 +38,7 @@ const (
 type AttachEvent struct {
 	V       int             `json:"v"`
 	Kind    string          `json:"type"`
-	Job     *Job            `json:"job,omitempty"`
+	Job     *messages.Job   `json:"job,omitempty"`
 	Stream  string          `json:"stream,omitempty"`
 	Offset  int64           `json:"offset,omitempty"`
 	From    int64           `json:"from,omitempty"`

@@ -9,8 +9,6 @@
 //	attach.go       messages of an attachment
 //	decode.go       strict decoding of requests, with errors for people
 //	event.go        events of GET /v1/events
-//	job.go          the job object and its conversion to a record
-//	job_object.go   the job object as it is read
 //	reply.go        replies of the other routes
 //	request.go      bodies of the other routes
 //	run.go          the body of a run and its conversion to a command

@@ -12,7 +12,7 @@ type Event struct {
 	V       int             `json:"v"`
 	Seq     messages.Seq    `json:"seq"`
 	Kind    string          `json:"event"`
-	Job     *Job            `json:"job,omitempty"`
+	Job     *messages.Job   `json:"job,omitempty"`
 	Session *SessionEvent   `json:"session,omitempty"`
 	Scope   *ScopeEvent     `json:"scope,omitempty"`
 	From    messages.Seq    `json:"from,omitempty"` // of FactsDropped: the first number that is no longer held
@@ -71,7 +71,7 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 	e := Event{V: Version, Seq: seq}
 	switch f := fact.(type) {
 	case messages.CommandFact:
-		e.Job = &Job{f.Record()}
+		e.Job = new(f.Record())
 		for kind, of := range commandKinds {
 			if fmt.Sprintf("%T", of) == fmt.Sprintf("%T", fact) {
 				e.Kind = kind
@@ -97,7 +97,7 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 // Fact returns the fact of an event, nil if the event has none.
 func (e Event) Fact() messages.Fact {
 	if of, ok := commandKinds[e.Kind]; ok && e.Job != nil {
-		if f, ok := of.With(e.Job.Job).(messages.Fact); ok {
+		if f, ok := of.With(*e.Job).(messages.Fact); ok {
 			return f
 		}
 	}

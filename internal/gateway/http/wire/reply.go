@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"errors"
+
 	"github.com/go-json-experiment/json"
 
 	"troupe/messages"
@@ -29,14 +31,15 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	return append(append(job[:len(job)-1], ','), text[1:]...), err
 }
 
-// UnmarshalJSON implements json.Unmarshaler. A direct call reads the text only once,
-// which saves a waiting client time.
+// UnmarshalJSON implements json.Unmarshaler.
 func (r *Result) UnmarshalJSON(b []byte) error {
-	var o resultObject
-	if err := json.Unmarshal(b, &o); err != nil {
+	var o struct {
+		Text      *string `json:"text"`
+		Truncated bool    `json:"truncated"`
+	}
+	if err := errors.Join(r.Job.UnmarshalJSON(b), json.Unmarshal(b, &o)); err != nil {
 		return err
 	}
-	r.Job = o.job()
 	r.Text = nil
 	if o.Text != nil {
 		r.Text = &Shown{*o.Text, o.Truncated}
@@ -47,16 +50,16 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 // JobList is the reply of GET /v1/jobs.
 type JobList struct {
 	V     int             `json:"v"`
-	Jobs  []Job           `json:"jobs"`
+	Jobs  []messages.Job  `json:"jobs"`
 	Tasks []messages.Task `json:"tasks"`
 }
 
 // Removed is the reply of POST /v1/remove. Each requested job is in one of the two
 // lists.
 type Removed struct {
-	V       int       `json:"v"`
-	Jobs    []Job     `json:"jobs"` // records before the removal
-	Refused []Refused `json:"refused"`
+	V       int            `json:"v"`
+	Jobs    []messages.Job `json:"jobs"` // records before the removal
+	Refused []Refused      `json:"refused"`
 }
 
 // Refused is a job that was not removed, and why.
@@ -117,7 +120,7 @@ type WaitResult struct {
 	TimedOut   bool             `json:"timed_out"`
 	Impossible bool             `json:"impossible"`
 	Met        []messages.JobID `json:"met"`
-	Jobs       []Job            `json:"jobs"`
+	Jobs       []messages.Job   `json:"jobs"`
 }
 
 // SessionReply is the reply of POST /v1/sessions.

@@ -118,28 +118,25 @@ func TestJobComesBack(t *testing.T) {
 	for _, job := range []messages.Job{
 		{ID: "j1", UID: "u", Scope: "main", Session: "default", State: messages.Queued, Mode: messages.ModeSync},
 		{
-			ID: "j2", Name: "n", Tag: "t", Command: "a b", Argv: []string{"a", "b"}, State: messages.Finished, Outcome: messages.TimedOut, Settled: true,
-			Status: messages.ExitStatus{Signal: "KILL", Number: 9}, Shell: 137, Cause: messages.Cause{By: messages.ByDeadline, Signal: "KILL"},
-			OOM: messages.Yes, OutputOpen: true, Children: 2, Survivors: []messages.Survivor{{PID: 3, State: "D"}}, Flags: []messages.Flag{messages.FlagLogBlocked},
-			EnvDropped: []string{"X"}, Timeout: time.Second, PID: 9, Isolation: messages.InCgroup, Dir: "/", Created: at, Started: at, Ended: at.Add(time.Second),
-			Rusage: messages.Rusage{User: time.Millisecond, System: 2 * time.Millisecond, MaxRSS: 5}, Seq: 8,
+			ID: "j2", Name: "n", Tag: "t", Command: "a b", Argv: []string{"a", "b"}, State: messages.Finished, End: messages.End{Outcome: messages.TimedOut, Signal: "KILL", Cause: messages.Cause{By: messages.ByDeadline, Signal: "KILL"}, OOM: messages.Yes, Children: 2, Survivors: []messages.Survivor{{PID: 3, State: "D"}}, At: at.Add(time.Second), Rusage: messages.Rusage{User: time.Millisecond, System: 2 * time.Millisecond, MaxRSS: 5}}, OutputOpen: true, Flags: []messages.Flag{messages.FlagLogBlocked},
+			EnvDropped: []string{"X"}, Timeout: time.Second, PID: 9, Isolation: messages.InCgroup, Dir: "/", Created: at, Started: at, Seq: 8,
 			OnFinish: []messages.Notice{{To: "true", State: messages.NoticePending}, {To: "https://h/", State: messages.NoticeGivenUp, Seq: 7, Tries: 3, Err: messages.Error{Code: messages.Refused, Message: "m"}}},
-			Output:   []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5, Lines: 1, Counted: true, LinesExact: true}, {Stream: messages.Stderr, File: "/f", Elided: []messages.OutputGap{{From: 1, To: 2}}}},
+			Output:   []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5, Lines: new(int64(1)), LinesExact: true}, {Stream: messages.Stderr, File: "/f", Elided: []messages.OutputGap{{From: 1, To: 2}}}},
 		},
-		{State: messages.Finished, Outcome: messages.Lost, Shell: 125, Err: messages.Error{Code: messages.Internal, Message: "m"}},
-		{State: messages.Finished, Outcome: messages.FailedToStart, Shell: 127, Err: messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "m"}},
-		{State: messages.Finished, Outcome: messages.Signaled, Settled: true, Status: messages.ExitStatus{Signal: "40", Number: 40}, Shell: 168},
+		{State: messages.Finished, End: messages.End{Outcome: messages.Lost, Err: messages.Error{Code: messages.Internal, Message: "m"}}},
+		{State: messages.Finished, End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "m"}}},
+		{State: messages.Finished, End: messages.End{Outcome: messages.Signaled, Signal: "40"}},
 	} {
-		b, err := json.Marshal(wire.Job{Job: job})
+		b, err := json.Marshal(job)
 		require.NoError(t, err)
-		var got wire.Job
+		var got messages.Job
 		require.NoError(t, json.Unmarshal(b, &got))
 		again, err := json.Marshal(got)
 		require.NoError(t, err)
 		require.JSONEq(t, string(b), string(again))
 		require.Equal(t, job.ExitCode(), got.ExitCode())
-		require.Equal(t, job.Shell, got.Shell)
-		require.Equal(t, job.Status, got.Status)
+		require.Equal(t, job.End.Shell(), got.End.Shell())
+		require.Equal(t, job.End.Code, got.End.Code)
 	}
 }
 
