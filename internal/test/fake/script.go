@@ -11,7 +11,6 @@ import (
 type Script struct {
 	Begin  time.Duration   // from the call of Start to the start or the failure
 	Fail   *messages.Error // the program cannot be executed; no step is played
-	Shell  int             // exit status of the failure
 	Nature SignalBehaviour
 	Leave  Children
 	Steps  []Step // one after the other, until one fails
@@ -50,7 +49,7 @@ func (s *Script) play(p *Process) {
 	p.Leave(s.Leave)
 	after(s.Begin, func() {
 		if s.Fail != nil {
-			p.Fail(*s.Fail, s.Shell)
+			p.Fail(*s.Fail)
 			return
 		}
 		if p.Begin() {
