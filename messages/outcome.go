@@ -27,11 +27,11 @@ type End struct {
 	Signal    string     `json:"signal"`      // that ended its main process: "KILL"
 	Cause     Cause      `json:"cause"`       // zero: it ended by itself
 	Err       Error      `json:"error"`       // why it failed to start, or is lost
-	At        time.Time  `json:"finished_at"` //
+	At        time.Time  `json:"finished_at"` // zero until the job has finished
 	Rusage    Rusage     `json:"rusage"`
-	OOM       Tristate   `json:"oom"`
-	Children  int        `json:"background_children"`
-	Survivors []Survivor `json:"survivors"`
+	OOM       Tristate   `json:"oom"`                 // whether the kernel's OOM killer ended a process of it
+	Children  int        `json:"background_children"` // processes that it left behind
+	Survivors []Survivor `json:"survivors"`           // that could not be stopped, or LeftCgroup
 }
 
 // Status returns the exit status that the kernel gave, if it is known.
