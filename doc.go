@@ -4,7 +4,7 @@
 //
 //	node, err := troupe.Open(ctx, troupe.Options{})
 //	job, err := node.Run(ctx, messages.RunCommand{Text: "make test", Timeout: time.Minute})
-//	fmt.Println(job.Outcome, job.Shell)
+//	fmt.Println(job.End.Outcome, job.End.Shell())
 //	err = node.Shutdown(ctx, messages.ShutdownNode{})
 //
 // A job has exactly one outcome. The exit of its main process decides it, not the end of its

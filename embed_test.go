@@ -28,7 +28,7 @@ func main() {
 		os.Exit(1)
 	}
 	job, err := node.Run(ctx, messages.RunCommand{Argv: []string{"bash", "-c", "exit 5"}})
-	fmt.Println(job.Outcome, job.Shell, err, node.Shutdown(ctx, messages.ShutdownNode{}))
+	fmt.Println(job.End.Outcome, job.End.Shell(), err, node.Shutdown(ctx, messages.ShutdownNode{}))
 }
 `
 

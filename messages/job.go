@@ -79,11 +79,11 @@ type Job struct {
 
 // StreamOutput is the size and place of one stream of a job.
 type StreamOutput struct {
-	Stream     Stream      `json:"-"`
-	LinesExact bool        `json:"lines_exact"`
 	Bytes      int64       `json:"bytes"`
 	Lines      *int64      `json:"lines"` // nil: not counted
-	File       string      `json:"file"`  // "": in memory
+	LinesExact bool        `json:"lines_exact"`
+	Stream     Stream      `json:"-"`
+	File       string      `json:"file"` // "": in memory
 	Elided     []OutputGap `json:"elided"`
 }
 

@@ -30,7 +30,7 @@ type End struct {
 	At        time.Time  `json:"finished_at"` // zero until the job has finished
 	Rusage    Rusage     `json:"rusage"`
 	OOM       Tristate   `json:"oom"`                 // whether the kernel's OOM killer ended a process of it
-	Children  int        `json:"background_children"` // processes that it left behind
+	Children  int        `json:"background_children"` // processes of it that still run
 	Survivors []Survivor `json:"survivors"`           // that could not be stopped, or LeftCgroup
 }
 

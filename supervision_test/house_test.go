@@ -96,7 +96,7 @@ var mayImport = map[string][]string{
 	"internal/cli/mcpserve":       {"github.com/oklog/ulid/v2", "golang.org/x/sys", "", "backends/disk", "backends/engine", "backends/keeper", "backends/snapshot", "client", "internal/artifact", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/daemon", "internal/cli/out", "internal/cli/terminal", "internal/dialect/copilot", "internal/dialect/core", "internal/dialect/omp", "internal/dialect/opencode", "internal/gateway/http", "internal/gateway/mcp", "internal/gateway/mcp/web", "internal/shelltext", "internal/shelltext/minimize", "internal/shelltext/urls", "messages", "spill"},
 	"cmd/troupe":                  {anything, "github.com/dustin/go-humanize", "github.com/spf13/cobra", "golang.org/x/sys"},
 	"supervision_test":            {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
-	"internal/test/need":          {},
+	"internal/test/need":          {"golang.org/x/sys"},
 	"internal/test/mcpfixtures":   {"internal/gateway/mcp/tasks", "internal/gateway/mcp/web", mcpLib, rpcLib},
 	"tools/testsum":               {"gotest.tools/gotestsum"},
 }

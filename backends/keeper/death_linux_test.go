@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -402,8 +401,7 @@ func asNobody(t *testing.T, dir string) {
 	must(errors.Join(os.Chmod(dir, 0o711), os.Chmod(socket, 0o666), os.Chmod(filepath.Dir(dir), 0o711), os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o711)))
 	defer func() { must(errors.Join(os.Chmod(dir, 0o700), os.Chmod(socket, 0o600))) }()
 	answer := make(chan string, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its user
+	need.Thread(func() {
 		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, 65534, 65534, 65534); e != 0 {
 			answer <- e.Error()
 			return
@@ -424,7 +422,7 @@ func asNobody(t *testing.T, dir string) {
 			return
 		}
 		answer <- string(buf[:n])
-	}()
+	})
 	if got := <-answer; !strings.HasPrefix(got, "E{") || !strings.Contains(got, `"reason":"uid"`) {
 		t.Errorf("another user heard %q", got)
 	}

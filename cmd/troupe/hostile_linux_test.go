@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,16 +27,15 @@ const nobodyUID = 65534
 func asNobody(t *testing.T, do func() error) error {
 	t.Helper()
 	need.Root(t)
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked
+	var err error
+	need.Thread(func() {
 		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, nobodyUID, nobodyUID, nobodyUID); e != 0 {
-			done <- e
+			err = e
 			return
 		}
-		done <- do()
-	}()
-	return <-done
+		err = do()
+	})
+	return err
 }
 
 // socket is where the daemon of these surroundings listens.

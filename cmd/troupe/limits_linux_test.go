@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/test/need"
 	"troupe/messages"
 )
 
@@ -148,14 +148,10 @@ func TestADetachedJobKeepsTheSoftLimits(t *testing.T) {
 // startWith starts a program from a thread with attributes that a process inherits.
 func (p *process) startWith(set func()) *process {
 	p.t.Helper()
-	started := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // the thread ends with this goroutine
-		defer close(started)
+	need.Thread(func() {
 		set()
 		p.start()
-	}()
-	<-started
+	})
 	return p
 }
 

@@ -9,4 +9,5 @@
 //	node.go      Node and its packages
 //	program.go   programs, features, long runs
 //	race.go      whether the race detector is on
+//	thread.go    a thread of its own
 package need
