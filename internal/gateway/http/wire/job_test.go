@@ -18,6 +18,9 @@ func TestServersResultIsRead(t *testing.T) {
 		reflect.TypeFor[time.Time](): rapid.Custom(func(t *rapid.T) time.Time {
 			return rapid.SampledFrom([]time.Time{{}, time.Unix(rapid.Int64Range(0, 1<<37).Draw(t, "seconds"), rapid.Int64Range(0, 999999999).Draw(t, "ns"))}).Draw(t, "time")
 		}).AsAny(),
+		reflect.TypeFor[time.Duration](): rapid.Custom(func(t *rapid.T) time.Duration { // of whole milliseconds, as JSON has them
+			return time.Duration(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "ms")) * time.Millisecond
+		}).AsAny(),
 		reflect.TypeFor[messages.Stream]():   rapid.SampledFrom([]messages.Stream{messages.Merged, messages.Stdout, messages.Stderr}).AsAny(),
 		reflect.TypeFor[messages.Tristate](): rapid.SampledFrom([]messages.Tristate{messages.Unknown, messages.No, messages.Yes}).AsAny(),
 	}})
