@@ -87,7 +87,7 @@ func (s *session) runUnsupervised(ctx actor.Context, t *ticket) {
 	case err == nil:
 		t.unsupervised.proc = proc
 	case err.Code == messages.NotFound && job.Started.IsZero() && !t.place.inherited && s.failed != nil: // it could not start without an executor
-		s.stepUnsupervised(ctx, t, messages.ProcessFailed{Err: *s.failed, At: clock()})
+		s.stepUnsupervised(ctx, t, messages.ProcessFailed{Err: *s.failed, Shell: cannotRun, At: clock()})
 	case err.Code == messages.NotFound:
 		s.stepUnsupervised(ctx, t, lifecycle.Forgotten{Err: *err})
 	}

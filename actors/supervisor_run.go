@@ -209,6 +209,9 @@ func (s *supervisor) failUnplaced(ctx actor.Context, e *jobEntry, err messages.E
 	s.endWithoutActor(ctx, e, job)
 }
 
+// cannotRun is the shell's status for a program that exists and cannot run.
+const cannotRun = 126
+
 // enter adds a job to the tables.
 func (s *supervisor) enter(e *jobEntry) {
 	s.jobs[e.job.ID], s.byUID[e.job.UID] = e, e

@@ -7,9 +7,12 @@ import (
 	"troupe/spill"
 )
 
+// CannotRun is a shell's exit status for a command that exists but cannot run.
+const CannotRun = 126
+
 // StartFailure builds the fact of a job that could not start.
 func StartFailure(err messages.Error) messages.ProcessFailed {
-	return messages.ProcessFailed{Err: err, At: time.Now()}
+	return messages.ProcessFailed{Err: err, Shell: CannotRun, At: time.Now()}
 }
 
 // FailStart reports a job that did not reach an engine, and returns its process.

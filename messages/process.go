@@ -62,9 +62,10 @@ const (
 // nothing follows.
 type ProcessFailed struct {
 	ofProcess
-	Seq uint64
-	Err Error // spawn_failed or resource_exhausted, with the name of the errno as reason
-	At  time.Time
+	Seq   uint64
+	Err   Error // spawn_failed or resource_exhausted, with the name of the errno as reason
+	Shell int   // 127 not found, 126 not executable, as in a shell
+	At    time.Time
 }
 
 // MainExited reports that the main process has exited while its output is drained or its

@@ -66,7 +66,7 @@ func TestAdmissionBoundsStarts(t *testing.T) {
 		}
 		want(h, "starting", len(h.engine.Ever()), 2)
 		h.wantFacts("j3", "queued")
-		h.engine.Ever()[0].Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"})
+		h.engine.Ever()[0].Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		h.after(0)
 		want(h, "started", len(h.engine.Ever()), 3)
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j4"})) // waits for its turn

@@ -267,7 +267,7 @@ func TestCascadeOverStarts(t *testing.T) {
 		want(h, "outcome", finished(a).End.Outcome, messages.Cancelled)
 		reply[messages.CommandStopped](stopA)
 
-		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"})
+		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		want(h, "outcome", finished(b).End.Outcome, messages.Cancelled)
 		reply[messages.CommandStopped](stopB)
 		want(h, "already", reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2"})).Already, true)

@@ -30,7 +30,7 @@ func play(text string) *fake.Script {
 			fake.Exit(50*time.Millisecond, 0), fake.Write(time.Second, messages.Merged, "late"), fake.EndTree(9 * time.Second),
 		}}
 	case "fail":
-		return &fake.Script{Begin: time.Millisecond, Fail: &messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}}
+		return &fake.Script{Begin: time.Millisecond, Fail: &messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, Shell: 127}
 	}
 	return &fake.Script{Begin: time.Millisecond, Nature: fake.Obedient, Steps: []fake.Step{fake.Exit(100*time.Hour, 0)}}
 }

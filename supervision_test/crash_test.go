@@ -55,7 +55,7 @@ var situations = []situation{
 	{"starting in vain", func(h *house, at messages.RunCommand) *client {
 		return h.run(at)
 	}, func(h *house, p *fake.Process) {
-		p.Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"})
+		p.Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 	}, messages.FailedToStart, "finished:failed_to_start retired"},
 	{"running", func(h *house, at messages.RunCommand) *client {
 		c, _ := h.start(at)

@@ -86,7 +86,7 @@ func (x *explorer) checkEnd(p *fake.Process, t *tale) {
 			want = messages.Signaled
 		}
 	case messages.ProcessFailed:
-		want, shell = messages.FailedToStart, messages.End{Outcome: messages.FailedToStart, Err: f.Err}.Shell()
+		want, shell = messages.FailedToStart, f.Shell
 		if by := t.end.End.Cause; by.By != messages.ByNone {
 			want, shell = by.OutcomeOf(), 0
 		}

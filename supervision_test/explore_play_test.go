@@ -180,7 +180,7 @@ func (x *explorer) course() *course {
 		Nature: pick(x, fake.Stubborn, fake.Obedient),
 	}}
 	if x.chance(10) {
-		l.Fail = &messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no such program"}
+		l.Fail, l.Shell = &messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no such program"}, 127
 		return l
 	}
 	for range x.rng.IntN(4) {

@@ -458,12 +458,12 @@ func TestRestartTellsTheCommandThatNeverBegan(t *testing.T) {
 		"no room": func(h *house) {
 			h.proc("tell first").Exit(0)
 			h.after(0)
-			h.proc("tell").Fail(messages.Error{Code: messages.ResourceExhausted, Reason: "EAGAIN", Message: "no room"})
+			h.proc("tell").Fail(messages.Error{Code: messages.ResourceExhausted, Reason: "EAGAIN", Message: "no room"}, 126)
 		},
 		"directory gone": func(h *house) {
 			h.proc("tell first").Exit(0)
 			h.after(0)
-			h.proc("tell").Fail(messages.Error{Code: messages.CwdNotFound, Reason: "ENOENT", Message: "gone"})
+			h.proc("tell").Fail(messages.Error{Code: messages.CwdNotFound, Reason: "ENOENT", Message: "gone"}, 126)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

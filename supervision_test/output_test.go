@@ -182,7 +182,7 @@ func TestOutputCredit(t *testing.T) {
 		fails := h.run(messages.RunCommand{Text: "fails"})
 		waits := h.ask(messages.FollowOutput{Job: "j2"})
 		silent(waits)
-		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"})
+		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		finished(fails)
 		h.wantOneOf(waits)
 		want(h, "no output", reply[messages.OutputEnded](h.ask(messages.FollowOutput{Job: "j2"})).Size, 0)
@@ -197,7 +197,7 @@ func TestOutputOfWhatCannotStart(t *testing.T) {
 		read := messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}
 		early := h.ask(read)
 		silent(early)
-		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"})
+		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		finished(c)
 		for _, asked := range []*client{early, h.ask(read)} {
 			page := reply[messages.OutputPage](asked)

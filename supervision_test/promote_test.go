@@ -170,7 +170,7 @@ func TestPromoteFromTheStart(t *testing.T) {
 func TestPromoteFromAStartThatFails(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c := h.run(messages.RunCommand{Text: "serve", Background: true})
-		h.proc("serve").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"})
+		h.proc("serve").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 126)
 		job := finished(c)
 		want(h, "outcome", job.End.Outcome, messages.FailedToStart)
 		want(h, "status", job.ExitCode(), 126)

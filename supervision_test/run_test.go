@@ -81,7 +81,7 @@ func TestRunTellsTheStatus(t *testing.T) {
 func TestBadInputRunFailsToStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c := h.run(messages.RunCommand{Argv: []string{"mkae", "all"}})
-		h.proc("mkae all").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no mkae"})
+		h.proc("mkae all").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no mkae"}, 127)
 		job := finished(c)
 		want(h, "outcome", job.End.Outcome, messages.FailedToStart)
 		want(h, "status", job.ExitCode(), 127)

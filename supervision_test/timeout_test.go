@@ -219,7 +219,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 
 		c = h.run(messages.RunCommand{Text: "b", Timeout: time.Minute})
 		h.after(2 * time.Minute)
-		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"})
+		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		want(h, "outcome", finished(c).End.Outcome, messages.TimedOut)
 	})
 }

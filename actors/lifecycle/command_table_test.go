@@ -63,7 +63,7 @@ var events = []struct {
 	{"unlimit", asked(messages.ChangeDeadline{None: true})},
 	{"input", asked(messages.WriteInput{})},
 	{"Started", messages.ProcessStarted{PID: 43, At: noon}},
-	{"Failed", messages.ProcessFailed{Seq: 1, Err: messages.Error{Code: messages.SpawnFailed}, At: noon}},
+	{"Failed", messages.ProcessFailed{Seq: 1, Err: messages.Error{Code: messages.SpawnFailed}, Shell: 127, At: noon}},
 	{"MainExited", messages.MainExited{}},
 	{"exit 3", exited(messages.ExitStatus{Code: 3}, messages.Cause{})},
 	{"exit 3, all", messages.ProcessExited{Seq: 3, Last: 5, Status: messages.ExitStatus{Code: 3}, At: noon}},

@@ -201,7 +201,7 @@ func (w *world) tickStarting() {
 	}
 	e.state, e.outcome, e.closed, e.ended = messages.Finished, messages.FailedToStart, true, true
 	w.say(func(seq uint64) any {
-		return messages.ProcessFailed{Seq: seq, Err: messages.Error{Code: messages.SpawnFailed}, At: noon}
+		return messages.ProcessFailed{Seq: seq, Err: messages.Error{Code: messages.SpawnFailed}, Shell: 127, At: noon}
 	})
 }
 

@@ -72,7 +72,7 @@ func refuseIn(s backends.Spec) *startError {
 		return refused(messages.Unsupported, "stdin", "a command in a live shell has no standard input of its host; give it a pipe")
 	case s.Stdio.Terminal != messages.Terminal{}:
 		if bad := badSize(s.Stdio.Terminal); bad != nil {
-			return &startError{err: *bad}
+			return &startError{err: *bad, shell: shellNotExecutable}
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func (e *Local) refuse(s backends.Spec) *startError {
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large")
 	case s.Stdio.Terminal != messages.Terminal{}:
 		if bad := badSize(s.Stdio.Terminal); bad != nil {
-			return &startError{err: *bad}
+			return &startError{err: *bad, shell: shellNotExecutable}
 		}
 	}
 	if s.Live != nil {

@@ -267,7 +267,7 @@ func TestBadInputJobCannotStart(t *testing.T) {
 		c.change(&s)
 		e := r.start(s)
 		f := await[messages.ProcessFailed](e)
-		if f.Err.Code != c.code || f.Err.Reason != c.reason || (messages.End{Outcome: messages.FailedToStart, Err: f.Err}.Shell()) != c.shell || f.Seq == 0 || f.Err.Message == "" {
+		if f.Err.Code != c.code || f.Err.Reason != c.reason || f.Shell != c.shell || f.Seq == 0 || f.Err.Message == "" {
 			t.Errorf("%s: %+v", name, f)
 		}
 		if got := words(e); got != "ProcessFailed" {
@@ -321,7 +321,7 @@ func TestJobIsFoundWhereItWas(t *testing.T) {
 	s := r.argv("nowhere")
 	s.Program, s.Env = dir+"/nowhere", []string{"PATH=/none"}
 	e := r.start(s)
-	if f := await[messages.ProcessFailed](e); f.Err.Reason != "ENOENT" || (messages.End{Outcome: messages.FailedToStart, Err: f.Err}.Shell()) != 127 {
+	if f := await[messages.ProcessFailed](e); f.Err.Reason != "ENOENT" || f.Shell != 127 {
 		t.Errorf("%+v", f)
 	}
 }

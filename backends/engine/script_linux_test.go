@@ -62,7 +62,7 @@ func TestFaultTextThatCannotBeWritten(t *testing.T) {
 			s.Script = "echo never"
 			t.Setenv("TMPDIR", "/no/where")
 			f := await[messages.ProcessFailed](r.start(s))
-			if f.Err.Code != messages.SpawnFailed || f.Err.Reason != c.reason || f.Err.Hint != c.hint {
+			if f.Err.Code != messages.SpawnFailed || f.Err.Reason != c.reason || f.Shell != shellNotExecutable || f.Err.Hint != c.hint {
 				t.Errorf("heard %+v", f)
 			}
 		})

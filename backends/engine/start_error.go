@@ -13,12 +13,19 @@ import (
 // startError says why a job has no process.
 type startError struct {
 	err   messages.Error
+	shell int
 	again bool // a retry may succeed soon
 }
 
+// A shell's exit statuses for a program that it could not execute.
+const (
+	shellNotFound      = 127
+	shellNotExecutable = 126
+)
+
 // refused reports a job whose start was not attempted.
 func refused(code messages.Code, reason, message string) *startError {
-	return &startError{err: messages.Error{Code: code, Reason: reason, Message: message}}
+	return &startError{err: messages.Error{Code: code, Reason: reason, Message: message}, shell: shellNotExecutable}
 }
 
 // stoppedEarly reports a job stopped before its fork: nothing of it ran.
@@ -54,6 +61,7 @@ func resourceMissing(what string, err error) *startError {
 			Code: messages.SpawnFailed, Reason: name(n),
 			Message: fmt.Sprintf("the job cannot start: no %s: %v", what, err),
 		},
+		shell: shellNotExecutable,
 	}
 	if n == 0 {
 		f.err.Reason = "log"
@@ -85,9 +93,11 @@ func unexecuted(program string, err error) *startError {
 			Code: messages.SpawnFailed, Reason: name(n),
 			Message: fmt.Sprintf("%s cannot be executed: %v", program, err),
 		},
+		shell: shellNotExecutable,
 	}
 	switch n {
 	case unix.ENOENT:
+		f.shell = shellNotFound
 		f.err.Message = program + ": the program, or the interpreter it names, was not found"
 		f.err.Hint = "check the name, and PATH in the job's environment"
 	case unix.EACCES:

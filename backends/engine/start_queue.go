@@ -246,7 +246,7 @@ func (j *job) failed(f *startError) {
 			j.escalation.ended(&j.engine.enders)
 		}
 		seq := j.engine.seq.Add(1)
-		j.enqueueKept(seq, messages.ProcessFailed{Seq: seq, Err: f.err, At: time.Now()})
+		j.enqueueKept(seq, messages.ProcessFailed{Seq: seq, Err: f.err, Shell: f.shell, At: time.Now()})
 	}
 	in, live := j.command, j.shell
 	j.mu.Unlock()

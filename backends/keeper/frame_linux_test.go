@@ -46,7 +46,7 @@ func TestBodies(t *testing.T) {
 	at := time.Now().Round(0)
 	for _, f := range []messages.ProcessFact{
 		messages.ProcessStarted{PID: 1, StartTime: 2, At: at, Isolation: messages.InCgroup},
-		messages.ProcessFailed{Seq: 1, Err: messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT"}, At: at},
+		messages.ProcessFailed{Seq: 1, Err: messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT"}, Shell: 127, At: at},
 		messages.MainExited{Status: messages.ExitStatus{Signal: "KILL", Number: 9}, At: at},
 		messages.ProcessExited{
 			Seq: 1, Last: 3, Status: messages.ExitStatus{Code: 3}, Cause: messages.Cause{By: messages.ByClient, Reason: "r", Signal: "TERM"}, At: at,

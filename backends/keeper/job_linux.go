@@ -228,7 +228,7 @@ func (j *job) fail(e messages.Error) {
 	j.spec, j.ended, j.reported.result = nil, true, true
 	j.lastHeard++
 	j.lastDelivered = j.lastHeard
-	j.enqueue(messages.ProcessFailed{Seq: j.lastHeard, Err: e, At: time.Now()})
+	j.enqueue(messages.ProcessFailed{Seq: j.lastHeard, Err: e, Shell: backends.CannotRun, At: time.Now()})
 	j.deliver()
 }
 

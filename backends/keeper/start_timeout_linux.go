@@ -3,6 +3,7 @@ package keeper
 import (
 	"time"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -38,7 +39,7 @@ func (j *job) expireStart(why *messages.Error) time.Time {
 	j.spec, j.ended, j.reported.result = nil, true, true
 	j.lastHeard++
 	j.lastDelivered = j.lastHeard
-	j.startTimedOut = &messages.ProcessFailed{Seq: j.lastHeard, Err: *why, At: time.Now()}
+	j.startTimedOut = &messages.ProcessFailed{Seq: j.lastHeard, Err: *why, Shell: backends.CannotRun, At: time.Now()}
 	j.refuseDue(messages.ControlRefused{Err: *why})
 	j.enqueue(*j.startTimedOut)
 	j.deliver()

@@ -100,7 +100,7 @@ func execFailures(b *bench) {
 	} {
 		r := b.start(program)
 		f, _ := await[messages.ProcessFailed](r.factRecorder)
-		if (messages.End{Outcome: messages.FailedToStart, Err: f.Err}.Shell()) != want.shell || f.Err.Code != messages.SpawnFailed || f.Err.Reason != want.reason || f.Err.Message == "" || f.At.IsZero() {
+		if f.Shell != want.shell || f.Err.Code != messages.SpawnFailed || f.Err.Reason != want.reason || f.Err.Message == "" || f.At.IsZero() {
 			b.Errorf("%s: %+v", program, f)
 		}
 		r.stop(messages.ByClient, 0)

@@ -27,7 +27,7 @@ func (p *Process) Begin() bool {
 		return false
 	}
 	if err := p.makeLogs(); err != nil {
-		p.fail(messages.Error{Code: messages.ResourceExhausted, Message: "there is no log for the output: " + err.Error()})
+		p.fail(messages.Error{Code: messages.ResourceExhausted, Message: "there is no log for the output: " + err.Error()}, cannotStart)
 		return false
 	}
 	p.phase = running
@@ -39,23 +39,23 @@ func (p *Process) Begin() bool {
 	return true
 }
 
-// Fail simulates a program that cannot be executed.
-func (p *Process) Fail(err messages.Error) bool {
+// Fail simulates a program that cannot be executed; shell is 127 or 126.
+func (p *Process) Fail(err messages.Error, shell int) bool {
 	p.mu.Lock()
 	defer p.unlock()
 	if p.phase != starting || p.unknown {
 		return false
 	}
-	p.fail(err)
+	p.fail(err, shell)
 	return true
 }
 
-func (p *Process) fail(err messages.Error) {
+func (p *Process) fail(err messages.Error, shell int) {
 	p.phase, p.due = failed, nil
 	p.escalation.end()
 	p.seal()
 	p.number(func(seq uint64) messages.ProcessFact {
-		return messages.ProcessFailed{Seq: seq, Err: err, At: time.Now()}
+		return messages.ProcessFailed{Seq: seq, Err: err, Shell: shell, At: time.Now()}
 	})
 	p.tellWatchers()
 }
@@ -265,7 +265,7 @@ func (p *Process) vanish() {
 // end kills a process at once, for Engine.Close.
 func (p *Process) end() []messages.Survivor {
 	cause := messages.Cause{By: messages.ByShutdown, Reason: "the engine was closed"}
-	if p.Fail(messages.Error{Code: messages.ShuttingDown, Message: "the engine was closed before the program started"}) {
+	if p.Fail(messages.Error{Code: messages.ShuttingDown, Message: "the engine was closed before the program started"}, cannotStart) {
 		return nil
 	}
 	p.stop(cause, 0)

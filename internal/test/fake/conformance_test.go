@@ -43,8 +43,8 @@ func says(code int, steps ...fake.Step) *fake.Script {
 
 func merged(text string) fake.Step { return fake.Write(0, messages.Merged, text) }
 
-func failing(reason string) *fake.Script {
-	return &fake.Script{Begin: soon, Fail: &messages.Error{Code: messages.SpawnFailed, Reason: reason, Message: "no"}}
+func failing(shell int, reason string) *fake.Script {
+	return &fake.Script{Begin: soon, Shell: shell, Fail: &messages.Error{Code: messages.SpawnFailed, Reason: reason, Message: "no"}}
 }
 
 func signalled(name string) *fake.Script {
@@ -80,8 +80,8 @@ func scripts() map[string]*fake.Script {
 	return map[string]*fake.Script{
 		"hello": says(0, to(messages.Stdout, "hello\n")), "three": says(3), "255": says(255),
 		"kill self": signalled("KILL"), "term self": signalled("TERM"), "crash": signalled("SEGV"),
-		"no file": failing("ENOENT"), "no program": failing("ENOENT"),
-		"directory": failing("EACCES"), "no rights": failing("EACCES"),
+		"no file": failing(127, "ENOENT"), "no program": failing(127, "ENOENT"),
+		"directory": failing(126, "EACCES"), "no rights": failing(126, "EACCES"),
 		"both":  says(0, to(messages.Stdout, "out\n"), to(messages.Stderr, "err\n"), to(messages.Stdout, "more\n")),
 		"60 KB": says(0, merged(string(spaces(61440)))),
 		"late":  late, "held": held, "shut": says(4),

@@ -106,12 +106,15 @@ func (e *Engine) start(s backends.Spec, c backends.Command, at backends.Executor
 		p.enters(in)
 	}
 	if closed {
-		p.Fail(messages.Error{Code: messages.ShuttingDown, Message: "the engine is closed: open it again"})
+		p.Fail(messages.Error{Code: messages.ShuttingDown, Message: "the engine is closed: open it again"}, cannotStart)
 		return b
 	}
 	p.live()
 	return b
 }
+
+// cannotStart is a shell's exit status for a program that cannot run.
+const cannotStart = 126
 
 // Adopt implements backends.Engine.
 func (e *Engine) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {

@@ -234,7 +234,7 @@ func TestStopBeforeTheBegin(t *testing.T) {
 
 		o = &owner{}
 		e.Start(backends.Spec{ID: "B", Argv: []string{"make"}}, o.facts).Stop(client, time.Minute)
-		(<-e.Started).Fail(messages.Error{Code: messages.SpawnFailed})
+		(<-e.Started).Fail(messages.Error{Code: messages.SpawnFailed}, 127)
 		o.expect(t, "ProcessFailed")
 	})
 }

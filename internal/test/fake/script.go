@@ -11,6 +11,7 @@ import (
 type Script struct {
 	Begin  time.Duration   // from the call of Start to the start or the failure
 	Fail   *messages.Error // the program cannot be executed; no step is played
+	Shell  int             // exit status of the failure
 	Nature SignalBehaviour
 	Leave  Children
 	Steps  []Step // one after the other, until one fails
@@ -49,7 +50,7 @@ func (s *Script) play(p *Process) {
 	p.Leave(s.Leave)
 	after(s.Begin, func() {
 		if s.Fail != nil {
-			p.Fail(*s.Fail)
+			p.Fail(*s.Fail, s.Shell)
 			return
 		}
 		if p.Begin() {
