@@ -87,7 +87,7 @@ func (f *file) reopen() (*handle, error) {
 		return nil, err
 	}
 	st, err := f.disk.sys.Stat(h.fd)
-	if err == nil && (!st.Regular || st.Dev != f.dev || st.Ino != f.ino || st.Links == 0) {
+	if err == nil && (!st.Regular || st.Dev != f.dev || st.Ino != f.ino || st.Links != 1) {
 		err = errGone
 	}
 	if err != nil {

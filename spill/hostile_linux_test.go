@@ -97,6 +97,23 @@ func TestSecurityExchangedFile(t *testing.T) {
 	}
 }
 
+// S11: a log whose file has got another name while nobody had it open is lost: what is written
+// would be in another file, too. An exchanged file can have the number of the old one.
+func TestSecurityFileOfTwoNames(t *testing.T) {
+	d := newDisk(t, func(o *Options) { o.Limits.Files = 1 })
+	w, path := outgrown(t, d, "j1", 100_000)
+	outgrown(t, d, "j2", 60_000) // takes the only place in the cache
+	other := filepath.Join(t.TempDir(), "other")
+	must(t, os.Link(path, other))
+	lost := []Gap{{0, 100_000}}
+	want(t, d, "j1", text(100_000), lost, Unlinked)
+	push(t, w, newPipe(t), text(150_000)[100_000:])
+	want(t, d, "j1", text(150_000), lost, Unlinked)
+	if st, err := os.Stat(other); err != nil || st.Size() != 100_000 {
+		t.Errorf("the other name is %+v, %v", st, err)
+	}
+}
+
 // A directory that others may enter, or that is not one, gets no output: the
 // bytes wait until it is ours alone again.
 func TestSecurityDirectoryOfOthers(t *testing.T) {
