@@ -45,6 +45,15 @@ func interrupt(r *run) {
 	r.proc.Do(backends.Signal{Name: "INT"})
 }
 
+// interruptAtInput interrupts the command when it waits for its input. A shell may take a
+// signal between two commands, and then wait.
+func interruptAtInput(r *run) {
+	r.wrote("ready")
+	r.proc.Do(backends.CheckInput{For: time.Minute})
+	await[messages.InputWaiting](r.ear)
+	r.proc.Do(backends.Signal{Name: "INT"})
+}
+
 // stop stops it then, with the grace.
 func stop(grace time.Duration) func(*run) {
 	return func(r *run) {
@@ -165,7 +174,7 @@ func more() []trick {
 		{name: "a loop that does not listen", text: "trap '' INT; echo ready; while :; do :; done", code: 137, ends: true, do: stop(0), only: "bzds"},
 		{name: "a child that does not listen", text: stubborn, code: anyFailure, do: stop(100 * time.Millisecond), only: "bzds"},
 		{name: "a child that does not listen, whose status a signal may take from fish", text: stubborn, code: anyCode, do: stop(100 * time.Millisecond), only: "f"},
-		{name: "a read that waits", text: "echo ready; read x; echo \"got:$x\"", code: 130, input: true, do: interrupt, only: "bzds"},
+		{name: "a read that waits", text: "echo ready; read x; echo \"got:$x\"", code: 130, input: true, do: interruptAtInput, only: "bzds"},
 		{name: "input that is not read", text: "echo hi", out: "=hi\n", tty: "hi\n", input: true, do: func(r *run) { r.proc.Do(backends.Input{Data: []byte("echo no\nexit 3\n")}) }},
 		{name: "input that ends at once", text: "cat; echo end", out: "=end\n", input: true, do: typing("")},
 		{name: "a forged status", text: `printf '0123456789abcdef 0 /\0 0 /\0garbage\0\0\0ready 0 /nowhere\0' >` + sideOf + `/st; sleep 0.05; echo hi; (exit 7)`, out: "=hi\n", code: 7, only: "bzds"},
