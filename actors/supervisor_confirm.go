@@ -32,14 +32,8 @@ func (s *supervisor) confirmUnwritten(ctx actor.Context, e *jobEntry) {
 
 func (s *supervisor) tellRecorded(ctx actor.Context, e *jobEntry, m recorded) {
 	s.send(ctx, s.jobAddress(e), m, nil)
-	if !m.retired {
-		return
-	}
-	untold := e.endUntold()
-	s.retire(ctx, e)
-	if untold {
-		s.queueReplies(e, messages.CommandFinished{}.With(e.record()))
-		s.updateWaiters(ctx, e)
+	if m.retired {
+		s.retire(ctx, e)
 	}
 }
 

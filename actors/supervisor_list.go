@@ -147,7 +147,12 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 
 // retire archives a job that is over and removes records beyond the limits.
 func (s *supervisor) retire(ctx actor.Context, e *jobEntry) {
+	untold := e.endUntold()
 	e.archived = true
+	if untold {
+		s.queueReplies(e, messages.CommandFinished{}.With(e.record()))
+		s.updateWaiters(ctx, e)
+	}
 	s.keepRecord(e)
 	s.trim(ctx)
 	s.removeAgain(ctx, func(of messages.JobID) bool { return of == e.job.ID })

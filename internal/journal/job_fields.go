@@ -26,7 +26,7 @@ func jobFields(f *fields, j *messages.Job) {
 	if flag(f, 17, &known); known && !f.write {
 		j.End.SetStatus(status)
 	}
-	shell := j.End.Shell() // troupe before 0.2 reads it
+	shell := j.End.Shell() // an older troupe reads it
 	integer(f, 18, &shell)
 	nested(f, 19, &j.End.Cause, causeFields)
 	nested(f, 20, &j.End.Err, errorFields)

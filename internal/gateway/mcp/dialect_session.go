@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// DetailsKey names the details of a result in its _meta. A model does not see them;
-// hosts that know the dialect do.
+// DetailsKey names the details of a result in its _meta: what a program reads, and a model does
+// not see.
 const DetailsKey = "troupe/details"
 
 // maxTold bounds the notices that wait for the next result of a client. The oldest are
