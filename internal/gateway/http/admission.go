@@ -93,6 +93,7 @@ func (s *Server) gate(l net.Listener) (*admission, error) {
 		g.token, g.places = true, newPlaces(cmp.Or(limits.PortConnections, DefaultPortConnections), 16, portSetting)
 		g.bucket = newBucket(cmp.Or(limits.PortRequests, DefaultPortRequests))
 	}
+	g.places.open = &s.open
 	g.slots = make(chan struct{}, g.places.most-g.places.most/slotShare)
 	return g, nil
 }
@@ -153,7 +154,6 @@ func (g *admission) enter(c net.Conn, pid int) *clientConn {
 	defer g.mu.Unlock()
 	who := g.caller(pid)
 	who.open++
-	g.server.open.Add(1)
 	return &clientConn{placedConn: place, gate: g, caller: who, confined: g.confinement(pid), origin: sync.OnceValue(func() jobOrigin { return g.origin(pid) })}
 }
 
@@ -185,10 +185,7 @@ func (g *admission) Close() error {
 
 // Close implements net.Conn.
 func (d *clientConn) Close() error {
-	d.once.Do(func() {
-		d.gate.leaves(d.caller)
-		d.gate.server.open.Add(-1)
-	})
+	d.once.Do(func() { d.gate.leaves(d.caller) })
 	return d.placedConn.Close()
 }
 

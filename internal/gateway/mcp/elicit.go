@@ -22,10 +22,16 @@ const answerField = "input"
 const maxAsked = 1000
 
 // awaitInput sends the job of a run when it waits for input. It closes the channel when
-// it stops watching. The channel is nil for a job without input.
+// it stops watching. The channel is nil for a job without input, and for a run that has its
+// reply: its client was asked, and is not asked again.
 func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Job, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	waits := make(chan messages.Job, 1)
+	select {
+	case <-f.done:
+		return nil, cancel
+	default:
+	}
 	if !f.input {
 		return nil, cancel
 	}

@@ -26,6 +26,23 @@ func TestInputIsAwaitedForLong(t *testing.T) {
 	})
 }
 
+// A client that declines gets the reply of its run, and no further question, although the
+// job waits for input as before.
+func TestADeclinedQuestionIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		c := entered(t, n)
+		f, _ := c.flies("one")
+		close(f.done)
+		n.asks = make(chan messages.Job, 1)
+		n.asks <- messages.Job{ID: "j1"}
+		waits, stop := c.calling().awaitInput(t.Context(), f)
+		defer stop()
+		synctest.Wait()
+		require.Empty(t, waits)
+	})
+}
+
 // A run whose client was asked for input, and does not come back, is let go of: its end
 // is told like any, whether it came before or comes later.
 func TestARunWithoutItsClientIsToldLikeAny(t *testing.T) {
