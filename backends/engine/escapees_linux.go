@@ -95,8 +95,8 @@ func (e *escapees) check(j *job, cgroup string) (mine, news bool) {
 	return false, false
 }
 
-// maxChecks bounds the repetitions of a check during which orphans end: their children may
-// not have been listed.
+// maxChecks bounds the repetitions of a check or a scan during which orphans end: their
+// children may not have been listed.
 const maxChecks = 4
 
 // checked is what one list of orphans shows.
@@ -225,7 +225,9 @@ func (e *escapees) forget(j *job) {
 // scan is a scan of all orphans.
 type scan struct {
 	*escapees
-	past []*orphan // of escapees, when the orphans were listed
+	past  []*orphan    // of escapees, when the orphans were listed
+	dead  map[int]bool // without cgroups: orphans found dead in a list
+	lists int
 }
 
 func (e *escapees) begin() *scan {
@@ -234,7 +236,7 @@ func (e *escapees) begin() *scan {
 	if e.scans++; e.scans == 1 {
 		e.reaped = map[int]bool{}
 	}
-	return &scan{escapees: e}
+	return &scan{escapees: e, dead: map[int]bool{}}
 }
 
 // list lists the orphans. Those that were reaped before have their children in the list.
@@ -242,7 +244,8 @@ func (s *scan) list() (pids []int, failed error) {
 	s.mu.Lock()
 	s.past = slices.Clone(s.escapees.past)
 	s.mu.Unlock()
-	all, failed := children(s.h.sys, proc{pid: s.h.self.pid})
+	s.lists++
+	all, failed := s.h.reaper.children()
 	pids = s.h.reaper.orphanPIDs(all)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +263,9 @@ func (s *scan) hasEnded(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.h.cgroups == nil {
-		return false
+		known := s.dead[pid] // and so was dead when the orphans were listed again
+		s.dead[pid] = true
+		return !known && s.lists < maxChecks
 	}
 	if o := s.outside[pid]; o != nil {
 		delete(s.outside, pid)

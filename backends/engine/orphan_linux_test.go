@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -52,6 +53,58 @@ func TestAnOrphanThatExecutesIsItsJobs(t *testing.T) {
 	e.over()
 	other.proc.Stop(client(), 0)
 	other.over()
+}
+
+// ending opens a gate when the orphans have been listed. Then it waits until the list is
+// another one: an orphan has ended, and its child is an orphan now.
+type ending struct {
+	kernel
+	gate   gate
+	on     atomic.Bool
+	listed atomic.Int32 // its descriptor, plus one
+}
+
+func (s *ending) OpenAt(dir int, path string, flags int) (int, error) {
+	fd, err := s.kernel.OpenAt(dir, path, flags)
+	if err == nil && path == orphansPath() && s.on.Load() {
+		s.listed.Store(int32(fd) + 1)
+	}
+	return fd, err
+}
+
+func (s *ending) Close(fd int) error {
+	if s.listed.CompareAndSwap(int32(fd)+1, 0) && s.on.CompareAndSwap(true, false) {
+		before, _ := os.ReadFile(orphansPath())
+		s.gate.open()
+		for after := before; bytes.Equal(before, after); {
+			after, _ = os.ReadFile(orphansPath())
+		}
+	}
+	return s.kernel.Close(fd)
+}
+
+// orphansPath is the list of the children of the main thread.
+func orphansPath() string {
+	return procPath(os.Getpid(), "task/"+strconv.Itoa(os.Getpid())+"/children")
+}
+
+// An orphan that ends while the orphans are looked at leaves its child to its job.
+func TestAnOrphanThatEndsDuringAScanLeavesItsChild(t *testing.T) {
+	if !modeNow().own {
+		return // orphans are not ours
+	}
+	sys := &ending{gate: newGate(t)}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	if r.e.host.cgroups != nil {
+		return // a cgroup counts them
+	}
+	sys.on.Store(true)
+	e := r.start(r.spec("(read x < " + sys.gate.path + "; sleep 1000 & exit 0) >/dev/null 2>&1 & exit 0"))
+	if x := await[messages.ProcessExited](e); x.Children != 1 {
+		t.Errorf("%+v", x)
+	}
+	e.proc.Stop(client(), 0)
+	e.over()
 }
 
 // A number that is used again is the younger job's.

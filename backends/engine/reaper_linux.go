@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,7 @@ type reaper struct {
 	*inflightForks              // a child whose fork is in progress is not an orphan
 	roots          map[int]*job // by pid of the main process; guarded by the forks' mu
 	action         *sigaction   // former action of SIGCHLD; nil: it is in force
+	reaping        sync.Mutex   // held while an orphan is reaped, and while the children are listed
 }
 
 func newOwnReaper(h *platform) *reaper {
@@ -127,6 +129,15 @@ func (r *reaper) isMain(pid int) bool {
 	return r.roots[pid] != nil
 }
 
+// children lists the children of this process. The kernel skips one if the one before it is
+// reaped during the read, so no orphan is. Main processes are seldom children of the thread
+// that has the orphans.
+func (r *reaper) children() (pids []int, failed error) {
+	r.reaping.Lock()
+	defer r.reaping.Unlock()
+	return children(r.platform.sys, proc{pid: r.platform.self.pid})
+}
+
 // orphanPIDs returns those of pids that are not main processes of jobs.
 func (r *reaper) orphanPIDs(pids []int) []int {
 	r.mu.Lock()
@@ -194,6 +205,8 @@ func (r *reaper) reap(pid int) {
 		if r.platform.orphans != nil {
 			r.platform.orphans.stir(pid) // while its number is its own
 		}
+		r.reaping.Lock()
+		defer r.reaping.Unlock()
 		_, _ = r.platform.sys.Wait4(pid, nil, 0, nil)
 		return
 	}
