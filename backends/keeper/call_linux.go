@@ -53,6 +53,22 @@ func (c *Client) call(ctx context.Context, m message, take func(message) (bool, 
 	return errGone
 }
 
+// read sends a request that changes nothing, as call does. If the keeper dies meanwhile, read
+// sends it to the next one, which has the jobs on record.
+func (c *Client) read(ctx context.Context, m message, take func(message) (bool, error)) error {
+	for {
+		err := c.call(ctx, m, take)
+		if err != error(errGone) {
+			return err
+		}
+		select {
+		case <-c.done: // no keeper follows
+			return err
+		default:
+		}
+	}
+}
+
 // errClosed is the result of calls that the end of the client cuts off: the keeper lives.
 var errClosed = refused(messages.ShuttingDown, "", "the node is shutting down", "retry when the next one runs")
 

@@ -148,6 +148,40 @@ func TestKeeperDiesUnderADaemon(t *testing.T) {
 	c.Close(false)
 }
 
+// A read that waits for an answer when the keeper dies gets it from the next one.
+func TestFaultKeeperDiesUnderARead(t *testing.T) {
+	dir := keeperDir(t)
+	endAll(t, dir)
+	c := openWith(t, dir, func(error) {})
+	defer c.Close(false)
+	e := newEar(t)
+	p := c.Start(shell(newUID(), "head -c 200000 /dev/zero; exit 5"), e.facts)
+	await[messages.TreeEnded](e, 1)
+	log, err := p.Output(messages.Merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	_, pid := c.Keeper()
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	type page struct {
+		n   int
+		err error
+	}
+	got := make(chan page, 1)
+	go func() {
+		n, err := log.ReadAt(make([]byte, 200_000), 0)
+		got <- page{n, err}
+	}()
+	until(t, "the request of the read", func() bool { return c.Calls() == 1 })
+	kill(t, pid)
+	if p := <-got; p.n != 200_000 || p.err != nil || spill.ErrOf(log) != nil {
+		t.Errorf("%d bytes, %v, %v", p.n, p.err, spill.ErrOf(log))
+	}
+}
+
 // A journal of another run of the machine tells of nothing that lives (F16).
 func TestAnotherBoot(t *testing.T) {
 	dir := keeperDir(t)

@@ -24,6 +24,13 @@ func (c *Client) Abandon() {
 	<-c.done
 }
 
+// Calls returns the number of requests that wait for an answer.
+func (c *Client) Calls() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls)
+}
+
 // Reboot makes a journal one of another run of the machine.
 func Reboot(t *testing.T, dir string) {
 	t.Helper()

@@ -144,7 +144,7 @@ func (o *remoteLog) ask() error {
 	o.mu.Unlock()
 	ctx, cancel := o.c.bounded()
 	defer cancel()
-	err := o.c.call(ctx, message{kind: askLog, job: o.id, body: encode(wantLog{Stream: o.stream, Have: have})}, func(m message) (bool, error) {
+	err := o.c.read(ctx, message{kind: askLog, job: o.id, body: encode(wantLog{Stream: o.stream, Have: have})}, func(m message) (bool, error) {
 		l, err := decode[logState](m.body)
 		if err != nil {
 			closeFile(m.file)
@@ -342,7 +342,7 @@ func (r *remoteLogReader) Close() error {
 func (c *Client) Order(id messages.UID) (order *spill.Order, err error) {
 	ctx, cancel := c.bounded()
 	defer cancel()
-	err = c.call(ctx, message{kind: askLog, job: id, body: encode(wantLog{Order: true})}, func(m message) (bool, error) {
+	err = c.read(ctx, message{kind: askLog, job: id, body: encode(wantLog{Order: true})}, func(m message) (bool, error) {
 		l, err := decode[logState](m.body)
 		order = spill.ParseOrder(l.Data, l.Whole)
 		return true, err
