@@ -210,8 +210,9 @@ func (e *Local) Close(bool) []messages.Survivor {
 	for _, j := range jobs {
 		j.dismiss()
 	}
+	left = append(left, e.host.endOrphans(len(left) == 0)...)
 	close(e.done)
-	left = append(left, e.host.close(len(left) > 0)...)
+	e.host.close(len(left) > 0)
 	e.work.wait()
 	e.host.release()
 	return slices.Clip(left)

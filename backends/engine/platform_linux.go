@@ -181,21 +181,25 @@ func (h *platform) verify(j *job, verified func()) {
 	})
 }
 
-// close ends the platform's goroutines. The reaper waits on while survivors are left.
-func (h *platform) close(survivors bool) []messages.Survivor {
-	var left []messages.Survivor
-	if h.orphans != nil {
-		left = h.orphans.close(!survivors)
+// endOrphans ends the scans, and kills the orphans of no job if no other process is left. It
+// returns those that do not end.
+func (h *platform) endOrphans(alone bool) []messages.Survivor {
+	if h.orphans == nil {
+		return nil
 	}
+	return h.orphans.close(alone)
+}
+
+// close ends the platform's goroutines. The reaper waits on while survivors are left.
+func (h *platform) close(survivors bool) {
 	if h.reaper != nil {
-		h.reaper.close(!survivors && len(left) == 0)
+		h.reaper.close(!survivors)
 	}
 	h.pollset.close()
 	h.forkers.close()
 	if h.cgroups != nil {
 		h.cgroups.close()
 	}
-	return left
 }
 
 // release closes the descriptors of the engine's goroutines after these have ended.

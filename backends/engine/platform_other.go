@@ -132,10 +132,9 @@ func (h *platform) verify(_ *job, verified func()) { verified() }
 // bounds.
 func (h *platform) settleForks() {}
 
-func (h *platform) close(bool) []messages.Survivor {
-	h.exits.close()
-	return nil
-}
+func (h *platform) endOrphans(bool) []messages.Survivor { return nil }
+
+func (h *platform) close(bool) { h.exits.close() }
 
 // release closes the descriptor of the engine's goroutines after these have ended.
 func (h *platform) release() { _ = h.sys.Close(h.null) }
