@@ -58,7 +58,7 @@ func (c *Client) call(ctx context.Context, m message, take func(message) (bool, 
 func (c *Client) read(ctx context.Context, m message, take func(message) (bool, error)) error {
 	for {
 		err := c.call(ctx, m, take)
-		if err != error(errGone) {
+		if err != errGone { // the same value: a refusal of the keeper may look like it
 			return err
 		}
 		select {

@@ -23,7 +23,7 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	const found = "no new work is taken"
 	for range 200 { // a commit in progress may write all that the next one reads, which then finds nothing
 		require.NoError(t, os.Truncate(filepath.Join(d.dir, "troupe", "journal.db"), 4096))
-		d.beside("run", "true").start().rest() // it is found by a write, of which few are left when this has ended
+		d.beside("run", "true").start().rest() // a write finds it; when this has ended, few commits are in progress
 		if strings.Contains(d.err.String(), found) {
 			break
 		}

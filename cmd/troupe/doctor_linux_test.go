@@ -76,11 +76,9 @@ func TestDoctorMissesTheStateDirectory(t *testing.T) {
 	d := serves(t, nil)
 	state := d.file("troupe")
 	require.NoError(t, os.Rename(state, d.file("elsewhere")))
-	defer func() {
-		for os.Rename(d.file("elsewhere"), state) != nil { // the daemon may have made its socket there anew
-			require.NoError(t, os.RemoveAll(state))
-		}
-	}()
+	defer eventually(t, "the state directory is back", func() bool { // the daemon may have made its socket there anew
+		return os.RemoveAll(state) == nil && os.Rename(d.file("elsewhere"), state) == nil
+	})
 	p := d.beside("doctor").start()
 	require.Contains(t, p.rest(), "\nproblem: the daemon cannot start jobs: "+state+": it was removed (restore its contents, or stop the daemon")
 	p.ends(1)
