@@ -193,6 +193,38 @@ func TestFaultAttachComesBack(t *testing.T) {
 	require.Equal(t, 1, strings.Count(watches.err.String(), "\n"), watches.err.String())
 }
 
+// The end of input that a daemon did not pass on before its own end reaches the job.
+func TestFaultTheEndOfInputComesBack(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "-i", "--name", "mine", "cat; exit 3").start().ends(0)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer w.Close()
+	p := d.beside("attach", "mine")
+	p.Stdin = r
+	p.start()
+	require.NoError(t, r.Close())
+	_, err = io.WriteString(w, "all\n")
+	require.NoError(t, err)
+	require.Equal(t, "all", p.line())
+	d.beside("wait", "--input", "mine").start().ends(0)
+	wrote := func() (n int) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.Process.Pid))
+		require.NoError(t, err)
+		_, after, _ := strings.Cut(string(b), "wchar: ")
+		_, err = fmt.Sscan(after, &n)
+		require.NoError(t, err)
+		return n
+	}
+	before := wrote()
+	d.send(syscall.SIGSTOP)
+	require.NoError(t, w.Close())
+	eventually(t, "the request to close the input", func() bool { return wrote() >= before+len(wire.AttachCloseInput) })
+	comesAgain(t, d, func(_ *testing.T, d *process) { d.send(syscall.SIGKILL) })
+	p.ends(3)
+}
+
 // A client whose daemon has no successor reports it after a while. Its job goes on, and the next
 // daemon stops it if the client is not back in time.
 func TestFaultNoDaemonComesBack(t *testing.T) {

@@ -44,6 +44,7 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 		}
 		switch {
 		case errors.Is(err, io.EOF) && !s.typed:
+			close(s.inputEnd)
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
 			ctx, done := out.WithStdoutReader(ctx, s.Main)
 			defer done()

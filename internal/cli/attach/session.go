@@ -62,6 +62,7 @@ type attachSession struct {
 	refusalNoted bool           // a refused key was reported; of the receiving goroutine
 	mayType      atomic.Bool    // we hold the lease
 	granted      chan struct{}  // receives each grant of the lease; capacity 1
+	inputEnd     chan struct{}  // closed at the end of input that is not typed
 	job          messages.JobID // its ULID
 	base         atomic.Int64   // input of the job before ours, in bytes; -1: unknown
 }
@@ -78,7 +79,7 @@ func Attach(a *connect.Command, f *Flags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows its output",
 		}
 	}
-	s := &attachSession{Command: a, screen: terminal.NewPrinter(a.Main), detachKeys: f.leave, typed: cli.IsTerminal(a.Main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
+	s := &attachSession{Command: a, screen: terminal.NewPrinter(a.Main), detachKeys: f.leave, typed: cli.IsTerminal(a.Main.In), window: newWindow(), lease: make(chan struct{}), inputEnd: make(chan struct{}), granted: make(chan struct{}, 1)}
 	from := job.Output[0].Bytes
 	if s.typed && !f.Watch {
 		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
@@ -252,6 +253,8 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 		if said.Held && !s.hasLease {
 			s.hasLease = true
 			close(s.lease)
+		} else if said.Held {
+			s.closeAgain(ctx)
 		}
 		switch said.Reason {
 		case wire.LeaseGranted:
@@ -299,6 +302,21 @@ func (s *attachSession) delivered() bool {
 	base, sent := s.base.Load(), s.at.SentBefore()
 	through, err := s.Through(s.Ctx, s.job)
 	return base >= 0 && err == nil && through-base >= sent
+}
+
+// closeAgain asks the next daemon to close the job's input if it has ended: the former daemon may
+// have ended before it did so. Lost input stays open.
+func (s *attachSession) closeAgain(ctx context.Context) {
+	select {
+	case <-s.window.lost:
+		return
+	default:
+	}
+	select {
+	case <-s.inputEnd:
+		s.answer(ctx, wire.AttachCloseInput)
+	default:
+	}
 }
 
 // answer sends a request from the goroutine that receives, which must not wait for a connection.

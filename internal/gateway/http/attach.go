@@ -227,6 +227,7 @@ func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
 	written, ok := reply.(messages.InputWritten)
 	switch {
 	case ctx.Err() != nil:
+	case err != nil && a.coded(err).Code == messages.ShuttingDown: // the input of a run or of a lost connection is not acknowledged either
 	case err != nil:
 		a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(err)})
 	case ok:
@@ -338,8 +339,9 @@ func (a *attachment) untilClosing() (stop func() bool) {
 }
 
 // goAway closes an attachment whose job may still run, so that it does not look like a
-// broken connection.
+// broken connection. Its client has the input lease again at the next daemon.
 func (a *attachment) goAway() {
+	a.keepLease(a)
 	_ = a.conn.Close(websocket.StatusGoingAway, "the server stops following the output; attach again")
 }
 

@@ -41,6 +41,16 @@ func (s *Server) leave(a *attachment) {
 	}
 }
 
+// keepLease lets no client inherit the lease from an attachment that ends with the daemon. An
+// heir without input would close that of the job, and one with input would go on from here.
+func (s *Server) keepLease(a *attachment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.leases[a.uid]; l != nil && l.holder == a {
+		l.requester, l.waiting = nil, nil
+	}
+}
+
 // holds reports whether an attachment may write.
 func (s *Server) holds(a *attachment) bool {
 	s.mu.Lock()
