@@ -39,10 +39,10 @@ const (
 // Error is an error with a code for programs, a sentence for people and, where the
 // reader can act, a hint.
 type Error struct {
-	Code    Code   `json:"code"`
-	Reason  string `json:"reason,omitempty"` // "ENOENT", "empty_command", a parameter's name
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	Code    Code   `json:"code" cbor:"1,keyasint,omitzero"`
+	Reason  string `json:"reason,omitempty" cbor:"2,keyasint,omitzero"` // "ENOENT", "empty_command", a parameter's name
+	Message string `json:"message" cbor:"3,keyasint,omitzero"`
+	Hint    string `json:"hint,omitempty" cbor:"4,keyasint,omitzero"`
 }
 
 // Error returns the message, followed by the hint in parentheses.

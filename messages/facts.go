@@ -35,11 +35,11 @@ const (
 
 // Filter selects facts. The zero value selects all.
 type Filter struct {
-	Scope ScopePath // and its sub-scopes
-	Job   JobID
-	Ends  bool // only CommandFinished and CommandRetired
+	Scope ScopePath `cbor:"1,keyasint,omitzero"` // and its sub-scopes
+	Job   JobID     `cbor:"2,keyasint,omitzero"`
+	Ends  bool      `cbor:"3,keyasint,omitzero"` // only CommandFinished and CommandRetired
 	// Notice selects only CommandFinished of jobs that have this notice; "": no such limit.
-	Notice string
+	Notice string `cbor:"4,keyasint,omitzero"`
 }
 
 // Passes reports whether a filter selects a fact.

@@ -37,54 +37,54 @@ const (
 // fact about a job carries it. It is never changed once it was sent: a part that needs
 // another one copies it, with its slices.
 type Job struct {
-	V           Version   `json:"v"`
-	ID          JobID     `json:"id"`
-	UID         UID       `json:"uid"`
-	Scope       ScopePath `json:"scope"`
-	Session     SessionID `json:"session"`
-	Principal   Principal `json:"-"`
-	Name        string    `json:"name"`
-	Tag         string    `json:"tag,omitzero"`
-	Command     string    `json:"command"` // the text, or the arguments joined for display
-	Argv        []string  `json:"argv"`
-	Description string    `json:"description"`
-	Mode        Mode      `json:"mode"`
-	Backend     string    `json:"backend"`
+	V           Version   `json:"v" cbor:"-"`
+	ID          JobID     `json:"id" cbor:"1,keyasint,omitzero"`
+	UID         UID       `json:"uid" cbor:"2,keyasint,omitzero"`
+	Scope       ScopePath `json:"scope" cbor:"3,keyasint,omitzero"`
+	Session     SessionID `json:"session" cbor:"4,keyasint,omitzero"`
+	Principal   Principal `json:"-" cbor:"5,keyasint,omitzero"`
+	Name        string    `json:"name" cbor:"6,keyasint,omitzero"`
+	Tag         string    `json:"tag,omitzero" cbor:"7,keyasint,omitzero"`
+	Command     string    `json:"command" cbor:"8,keyasint,omitzero"` // the text, or the arguments joined for display
+	Argv        []string  `json:"argv" cbor:"9,keyasint,omitzero"`
+	Description string    `json:"description" cbor:"10,keyasint,omitzero"`
+	Mode        Mode      `json:"mode" cbor:"11,keyasint,omitzero"`
+	Backend     string    `json:"backend" cbor:"12,keyasint,omitzero"`
 
-	State      State `json:"state"`
-	Background bool  `json:"background"`
-	End        End   `json:",embed"`
-	OutputOpen bool  `json:"output_open"`
+	State      State `json:"state" cbor:"13,keyasint,omitzero"`
+	Background bool  `json:"background" cbor:"14,keyasint,omitzero"`
+	End        End   `json:",embed" cbor:"15,keyasint,omitzero"`
+	OutputOpen bool  `json:"output_open" cbor:"16,keyasint,omitzero"`
 
-	Flags      []Flag   `json:"flags"`
-	EnvDropped []string `json:"env_dropped"`
+	Flags      []Flag   `json:"flags" cbor:"17,keyasint,omitzero"`
+	EnvDropped []string `json:"env_dropped" cbor:"18,keyasint,omitzero"`
 
-	Timeout   time.Duration `json:"timeout_ms"`        // 0: none
-	Deadline  time.Time     `json:"deadline,omitzero"` // zero: none
-	PID       int           `json:"pid"`
-	StartTime uint64        `json:"-"` // of the process, as in /proc
-	Isolation Isolation     `json:"isolation,omitzero"`
-	Dir       string        `json:"cwd"`
-	Created   time.Time     `json:"created_at"`
-	Started   time.Time     `json:"started_at"`
+	Timeout   time.Duration `json:"timeout_ms" cbor:"19,keyasint,omitzero"`        // 0: none
+	Deadline  time.Time     `json:"deadline,omitzero" cbor:"20,keyasint,omitzero"` // zero: none
+	PID       int           `json:"pid" cbor:"21,keyasint,omitzero"`
+	StartTime uint64        `json:"-" cbor:"22,keyasint,omitzero"` // of the process, as in /proc
+	Isolation Isolation     `json:"isolation,omitzero" cbor:"23,keyasint,omitzero"`
+	Dir       string        `json:"cwd" cbor:"24,keyasint,omitzero"`
+	Created   time.Time     `json:"created_at" cbor:"25,keyasint,omitzero"`
+	Started   time.Time     `json:"started_at" cbor:"26,keyasint,omitzero"`
 
-	WaitingForInput  bool     `json:"waiting_for_input"`
-	WaitingForSecret bool     `json:"waiting_for_secret"` // waits for input on a terminal that does not echo
-	Terminal         Terminal `json:"terminal"`           // last size set; zero: no terminal
+	WaitingForInput  bool     `json:"waiting_for_input" cbor:"27,keyasint,omitzero"`
+	WaitingForSecret bool     `json:"waiting_for_secret" cbor:"28,keyasint,omitzero"` // waits for input on a terminal that does not echo
+	Terminal         Terminal `json:"terminal" cbor:"29,keyasint,omitzero"`           // last size set; zero: no terminal
 
-	Output   []StreamOutput `json:"output"`
-	OnFinish []Notice       `json:"on_finish,omitempty"` // notices of its end
-	Seq      Seq            `json:"seq"`                 // of the last fact recorded about it
+	Output   []StreamOutput `json:"output" cbor:"30,keyasint,omitzero"`
+	OnFinish []Notice       `json:"on_finish,omitempty" cbor:"31,keyasint,omitzero"` // notices of its end
+	Seq      Seq            `json:"seq" cbor:"32,keyasint,omitzero"`                 // of the last fact recorded about it
 }
 
 // StreamOutput is the size and place of one stream of a job.
 type StreamOutput struct {
-	Bytes      int64       `json:"bytes"`
-	Lines      *int64      `json:"lines"` // nil: not counted
-	LinesExact bool        `json:"lines_exact"`
-	Stream     Stream      `json:"-"`
-	File       string      `json:"file"` // "": in memory
-	Elided     []OutputGap `json:"elided"`
+	Bytes      int64       `json:"bytes" cbor:"1,keyasint,omitzero"`
+	Lines      *int64      `json:"lines" cbor:"2,keyasint,omitzero"` // nil: not counted
+	LinesExact bool        `json:"lines_exact" cbor:"3,keyasint,omitzero"`
+	Stream     Stream      `json:"-" cbor:"4,keyasint,omitzero"`
+	File       string      `json:"file" cbor:"5,keyasint,omitzero"` // "": in memory
+	Elided     []OutputGap `json:"elided" cbor:"6,keyasint,omitzero"`
 }
 
 // Duration returns how long the job ran, or 0 while it has not ended.

@@ -20,11 +20,11 @@ import (
 
 // Notice is one delivery of a job's end, and its state.
 type Notice struct {
-	To    string      `json:"to"`    // shell text, or an http or https URL
-	State NoticeState `json:"state"` // pending until it is delivered or given up
-	Seq   Seq         `json:"seq"`   // of the CommandFinished that it delivers; 0 before that
-	Tries int         `json:"tries"` // number of tries, once it is over
-	Err   Error       `json:"error"` // why it was given up
+	To    string      `json:"to" cbor:"1,keyasint,omitzero"`    // shell text, or an http or https URL
+	State NoticeState `json:"state" cbor:"2,keyasint,omitzero"` // pending until it is delivered or given up
+	Seq   Seq         `json:"seq" cbor:"3,keyasint,omitzero"`   // of the CommandFinished that it delivers; 0 before that
+	Tries int         `json:"tries" cbor:"4,keyasint,omitzero"` // number of tries, once it is over
+	Err   Error       `json:"error" cbor:"5,keyasint,omitzero"` // why it was given up
 }
 
 // NoticeState is the state of a notice.

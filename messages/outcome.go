@@ -22,16 +22,16 @@ const (
 
 // End is how a job ended. Children and Survivors may be known before.
 type End struct {
-	Outcome   Outcome    `json:"outcome"`     // "" until the job has finished
-	Code      *int       `json:"exit_code"`   // nil: a signal ended its main process, or how it ended is not known
-	Signal    string     `json:"signal"`      // that ended its main process: "KILL"
-	Cause     Cause      `json:"cause"`       // zero: it ended by itself
-	Err       Error      `json:"error"`       // why it failed to start, or is lost
-	At        time.Time  `json:"finished_at"` // zero until the job has finished
-	Rusage    Rusage     `json:"rusage"`
-	OOM       Tristate   `json:"oom"`                 // whether the kernel's OOM killer ended a process of it
-	Children  int        `json:"background_children"` // processes of it that still run
-	Survivors []Survivor `json:"survivors"`           // that could not be stopped, or LeftCgroup
+	Outcome   Outcome    `json:"outcome" cbor:"1,keyasint,omitzero"`     // "" until the job has finished
+	Code      *int       `json:"exit_code" cbor:"2,keyasint,omitzero"`   // nil: a signal ended its main process, or how it ended is not known
+	Signal    string     `json:"signal" cbor:"3,keyasint,omitzero"`      // that ended its main process: "KILL"
+	Cause     Cause      `json:"cause" cbor:"4,keyasint,omitzero"`       // zero: it ended by itself
+	Err       Error      `json:"error" cbor:"5,keyasint,omitzero"`       // why it failed to start, or is lost
+	At        time.Time  `json:"finished_at" cbor:"6,keyasint,omitzero"` // zero until the job has finished
+	Rusage    Rusage     `json:"rusage" cbor:"7,keyasint,omitzero"`
+	OOM       Tristate   `json:"oom" cbor:"8,keyasint,omitzero"`                 // whether the kernel's OOM killer ended a process of it
+	Children  int        `json:"background_children" cbor:"9,keyasint,omitzero"` // processes of it that still run
+	Survivors []Survivor `json:"survivors" cbor:"10,keyasint,omitzero"`          // that could not be stopped, or LeftCgroup
 }
 
 // Status returns the exit status that the kernel gave, if it is known.
@@ -94,9 +94,9 @@ const (
 // Cause is the party that ended a job, its reason, and the last signal that was sent. The
 // first cause stays. The zero value belongs to a job that ended by itself.
 type Cause struct {
-	By     Party  `json:"by"`
-	Reason string `json:"reason,omitempty"`
-	Signal string `json:"signal,omitempty"` // "TERM", "KILL"
+	By     Party  `json:"by" cbor:"1,keyasint,omitzero"`
+	Reason string `json:"reason,omitempty" cbor:"2,keyasint,omitzero"`
+	Signal string `json:"signal,omitempty" cbor:"3,keyasint,omitzero"` // "TERM", "KILL"
 }
 
 // OutcomeOf returns the outcome of a job that was stopped for c.
@@ -113,10 +113,10 @@ func (c Cause) OutcomeOf() Outcome {
 // Survivor is a process that could not be stopped. In the record of a job with live
 // processes it is one that LeftCgroup describes.
 type Survivor struct {
-	PID   int    `json:"pid"`
-	State string `json:"state"`           // as in /proc/PID/stat: "D", "Z"
-	Wchan string `json:"wchan,omitempty"` // the kernel function in which it sleeps
-	Why   string `json:"why,omitempty"`   // "left the process group", …
+	PID   int    `json:"pid" cbor:"1,keyasint,omitzero"`
+	State string `json:"state" cbor:"2,keyasint,omitzero"`           // as in /proc/PID/stat: "D", "Z"
+	Wchan string `json:"wchan,omitempty" cbor:"3,keyasint,omitzero"` // the kernel function in which it sleeps
+	Why   string `json:"why,omitempty" cbor:"4,keyasint,omitzero"`   // "left the process group", …
 }
 
 // LeftCgroup is the Why of a process that has left the cgroup of its job and runs on. A stop
@@ -136,9 +136,9 @@ const (
 // Rusage is what a job's main process and its reaped children used. The zero value is
 // unknown, as for a command in a live shell, whose processes belong to the shell.
 type Rusage struct {
-	User   time.Duration `json:"user_ms"`
-	System time.Duration `json:"sys_ms"`
-	MaxRSS int64         `json:"max_rss_kib"`
+	User   time.Duration `json:"user_ms" cbor:"1,keyasint,omitzero"`
+	System time.Duration `json:"sys_ms" cbor:"2,keyasint,omitzero"`
+	MaxRSS int64         `json:"max_rss_kib" cbor:"3,keyasint,omitzero"`
 }
 
 // ExitStatus is the exit code of a process, or the signal that ended it.

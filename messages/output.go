@@ -63,8 +63,8 @@ type OutputPage struct {
 
 // OutputGap is the range [From, To) of a log, whose bytes were not kept.
 type OutputGap struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
+	From int64 `json:"from" cbor:"1,keyasint,omitzero"`
+	To   int64 `json:"to" cbor:"2,keyasint,omitzero"`
 }
 
 // OutputSegment is the range [From, To) of a stream, which arrived within a second after

@@ -11,15 +11,15 @@ import (
 type SessionPlan struct {
 	// Backend is the kind of the session. "" takes an open session of any kind. For a new
 	// session it means BackendPipe in OpenSession, and BackendShell in a run.
-	Backend string
-	Dir     string // absolute; "": the node's
+	Backend string `cbor:"1,keyasint,omitzero"`
+	Dir     string `cbor:"2,keyasint,omitzero"` // absolute; "": the node's
 
-	EnvPolicy EnvPolicy // of a live shell, with the next two; as in a run
-	BaseEnv   []string
-	Env       []string
-	Umask     string   // of a live shell: octal, as "0022"; "": the host's
-	Shell     string   // "": bash; a name or an absolute path
-	Terminal  Terminal // of BackendPTY and BackendShellPTY; zero: the default size
+	EnvPolicy EnvPolicy `cbor:"3,keyasint,omitzero"` // of a live shell, with the next two; as in a run
+	BaseEnv   []string  `cbor:"4,keyasint,omitzero"`
+	Env       []string  `cbor:"5,keyasint,omitzero"`
+	Umask     string    `cbor:"6,keyasint,omitzero"` // of a live shell: octal, as "0022"; "": the host's
+	Shell     string    `cbor:"7,keyasint,omitzero"` // "": bash; a name or an absolute path
+	Terminal  Terminal  `cbor:"8,keyasint,omitzero"` // of BackendPTY and BackendShellPTY; zero: the default size
 }
 
 // The kinds of sessions. In the first two each command is a process of its own. In the

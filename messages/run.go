@@ -24,45 +24,45 @@ import (
 // no process of its own.
 type RunCommand struct {
 	quiet
-	UID       UID    // the job's ULID, made by the caller; "": the node makes it
-	Key       string // idempotency key: the same key and request again join the same job
-	Principal Principal
-	Tag       string // opaque, returned in the record
+	UID       UID       `cbor:"1,keyasint,omitzero"` // the job's ULID, made by the caller; "": the node makes it
+	Key       string    `cbor:"2,keyasint,omitzero"` // idempotency key: the same key and request again join the same job
+	Principal Principal `cbor:"3,keyasint,omitzero"`
+	Tag       string    `cbor:"4,keyasint,omitzero"` // opaque, returned in the record
 
-	Scope       ScopePath    // "": main
-	Session     SessionID    // "": default
-	Open        *SessionPlan // how a session that is not open is opened; nil: on pipes; never changed by the node
-	Name        string       // of at most one live job of the scope
-	Replace     bool         // stop the live job of that Name first
-	Description string
+	Scope       ScopePath    `cbor:"5,keyasint,omitzero"` // "": main
+	Session     SessionID    `cbor:"6,keyasint,omitzero"` // "": default
+	Open        *SessionPlan `cbor:"7,keyasint,omitzero"` // how a session that is not open is opened; nil: on pipes; never changed by the node
+	Name        string       `cbor:"8,keyasint,omitzero"` // of at most one live job of the scope
+	Replace     bool         `cbor:"9,keyasint,omitzero"` // stop the live job of that Name first
+	Description string       `cbor:"10,keyasint,omitzero"`
 
-	Text  string
-	Argv  []string
-	Shell string // "": the session's; a name or an absolute path
+	Text  string   `cbor:"11,keyasint,omitzero"`
+	Argv  []string `cbor:"12,keyasint,omitzero"`
+	Shell string   `cbor:"13,keyasint,omitzero"` // "": the session's; a name or an absolute path
 
-	Dir       string   // absolute; "": the session's
-	Env       []string // "K=V", over the variables of EnvPolicy
-	EnvPolicy EnvPolicy
-	BaseEnv   []string // the caller's environment, for EnvCaller only; nil: empty
-	Umask     string   // octal, as "0022"; "": the host's
+	Dir       string    `cbor:"14,keyasint,omitzero"` // absolute; "": the session's
+	Env       []string  `cbor:"15,keyasint,omitzero"` // "K=V", over the variables of EnvPolicy
+	EnvPolicy EnvPolicy `cbor:"16,keyasint,omitzero"`
+	BaseEnv   []string  `cbor:"17,keyasint,omitzero"` // the caller's environment, for EnvCaller only; nil: empty
+	Umask     string    `cbor:"18,keyasint,omitzero"` // octal, as "0022"; "": the host's
 
-	Streams    StreamMode
-	Stdin      StdinMode
-	Terminal   Terminal // zero: none
-	Shown      bool     // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
-	Background bool     // answer with CommandPromoted when it has started, or is queued in its session
-	Detach     bool     // Background, in a keeper of its own that outlives the node and its keeper
-	LogFile    string   // of a detached job: absolute path of its log, which must not exist; "": the node's choice
+	Streams    StreamMode `cbor:"19,keyasint,omitzero"`
+	Stdin      StdinMode  `cbor:"20,keyasint,omitzero"`
+	Terminal   Terminal   `cbor:"21,keyasint,omitzero"` // zero: none
+	Shown      bool       `cbor:"22,keyasint,omitzero"` // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
+	Background bool       `cbor:"23,keyasint,omitzero"` // answer with CommandPromoted when it has started, or is queued in its session
+	Detach     bool       `cbor:"24,keyasint,omitzero"` // Background, in a keeper of its own that outlives the node and its keeper
+	LogFile    string     `cbor:"25,keyasint,omitzero"` // of a detached job: absolute path of its log, which must not exist; "": the node's choice
 
-	PromoteAfter time.Duration // foreground budget from submission; 0: none
-	Timeout      time.Duration // from the end of the queue to the deadline; 0: none
-	Grace        time.Duration // from TERM to KILL; 0: DefaultGrace, negative: none
+	PromoteAfter time.Duration `cbor:"26,keyasint,omitzero"` // foreground budget from submission; 0: none
+	Timeout      time.Duration `cbor:"27,keyasint,omitzero"` // from the end of the queue to the deadline; 0: none
+	Grace        time.Duration `cbor:"28,keyasint,omitzero"` // from TERM to KILL; 0: DefaultGrace, negative: none
 
-	OnExit     OnExit
-	OnFinish   []string // commands and URLs that receive a notice of the end
-	Quota      Quota
-	Durability string // memory, os-crash or fsync-on-exit, as in package spill; "": memory
-	Persist    bool   // store the output in a file from the first byte
+	OnExit     OnExit   `cbor:"29,keyasint,omitzero"`
+	OnFinish   []string `cbor:"30,keyasint,omitzero"` // commands and URLs that receive a notice of the end
+	Quota      Quota    `cbor:"31,keyasint,omitzero"`
+	Durability string   `cbor:"32,keyasint,omitzero"` // memory, os-crash or fsync-on-exit, as in package spill; "": memory
+	Persist    bool     `cbor:"33,keyasint,omitzero"` // store the output in a file from the first byte
 }
 
 // AbandonRun reports that its sender waits no longer for the RunCommand with these values.
@@ -133,8 +133,8 @@ const (
 
 // Terminal is the size of a job's terminal. The zero value means no terminal.
 type Terminal struct {
-	Rows int `json:"rows"`
-	Cols int `json:"cols"`
+	Rows int `json:"rows" cbor:"1,keyasint,omitzero"`
+	Cols int `json:"cols" cbor:"2,keyasint,omitzero"`
 }
 
 // OnExit is what happens to the processes that a command leaves (R-268).
@@ -149,8 +149,8 @@ const (
 
 // Quota bounds a job's output. Bytes 0 is the node's default.
 type Quota struct {
-	Bytes  int64
-	Policy string // a policy of package spill; "": elide
+	Bytes  int64  `cbor:"1,keyasint,omitzero"`
+	Policy string `cbor:"2,keyasint,omitzero"` // a policy of package spill; "": elide
 }
 
 // CommandQueued reports that the job exists and is queued.

@@ -75,16 +75,16 @@ type HandOver struct {
 // ScopeOpened reports that the scope exists.
 type ScopeOpened struct {
 	recorded
-	Path ScopePath
+	Path ScopePath `cbor:"1,keyasint,omitzero"`
 }
 
 // ScopeClosed reports that the scope has ended. Survivors could not be stopped.
 type ScopeClosed struct {
 	recorded
-	Path      ScopePath
-	Reason    string
-	Jobs      []JobID // stopped with the scope
-	Survivors []Survivor
+	Path      ScopePath  `cbor:"1,keyasint,omitzero"`
+	Reason    string     `cbor:"2,keyasint,omitzero"`
+	Jobs      []JobID    `cbor:"3,keyasint,omitzero"` // stopped with the scope
+	Survivors []Survivor `cbor:"4,keyasint,omitzero"`
 }
 
 // ScopeReleased reports that only Kept, their sessions and scopes, and Survivors are left

@@ -44,17 +44,17 @@ type ListSessions struct {
 // SessionOpened reports that the session takes commands.
 type SessionOpened struct {
 	recorded
-	Info SessionInfo
+	Info SessionInfo `cbor:"1,keyasint,omitzero"`
 }
 
 // SessionReplaced reports that the shell of a session died and was replaced by one in Dir.
 // Lost names what it lost.
 type SessionReplaced struct {
 	recorded
-	Scope   ScopePath
-	Session SessionID
-	Dir     string
-	Lost    string
+	Scope   ScopePath `cbor:"1,keyasint,omitzero"`
+	Session SessionID `cbor:"2,keyasint,omitzero"`
+	Dir     string    `cbor:"3,keyasint,omitzero"`
+	Lost    string    `cbor:"4,keyasint,omitzero"`
 }
 
 // SnapshotTried reports, before the first command of a live shell, whether the shell has
@@ -68,11 +68,11 @@ type SnapshotTried struct {
 // SessionClosed reports that the session has ended. Survivors could not be stopped.
 type SessionClosed struct {
 	recorded
-	Scope     ScopePath
-	Session   SessionID
-	Reason    string
-	By        Party
-	Survivors []Survivor
+	Scope     ScopePath  `cbor:"1,keyasint,omitzero"`
+	Session   SessionID  `cbor:"2,keyasint,omitzero"`
+	Reason    string     `cbor:"3,keyasint,omitzero"`
+	By        Party      `cbor:"4,keyasint,omitzero"`
+	Survivors []Survivor `cbor:"5,keyasint,omitzero"`
 }
 
 // AutoCleanup is the reason of a session that was closed because it was idle, for too long
@@ -91,17 +91,17 @@ const MaxRecent = 100
 
 // SessionEnd is the end of a session, or of a live shell in it.
 type SessionEnd struct {
-	Scope   ScopePath `json:"scope"`
-	Session SessionID `json:"session"`
-	Backend string    `json:"backend"`
-	Reason  EndReason `json:"reason"`
-	At      time.Time `json:"at"`
+	Scope   ScopePath `json:"scope" cbor:"1,keyasint,omitzero"`
+	Session SessionID `json:"session" cbor:"2,keyasint,omitzero"`
+	Backend string    `json:"backend" cbor:"3,keyasint,omitzero"`
+	Reason  EndReason `json:"reason" cbor:"4,keyasint,omitzero"`
+	At      time.Time `json:"at" cbor:"5,keyasint,omitzero"`
 	// Of its last command. Hash is the SHA-256 of the text. Length 0 means that no text was
 	// run.
-	ExitCode *int   `json:"exit_code"`
-	Hash     string `json:"command_hash"`
-	Length   int    `json:"command_length"`
-	Closed   bool   `json:"-"` // the session ended, not only its shell
+	ExitCode *int   `json:"exit_code" cbor:"6,keyasint,omitzero"`
+	Hash     string `json:"command_hash" cbor:"7,keyasint,omitzero"`
+	Length   int    `json:"command_length" cbor:"8,keyasint,omitzero"`
+	Closed   bool   `json:"-" cbor:"9,keyasint,omitzero"` // the session ended, not only its shell
 }
 
 // EndReason is why a session or its shell ended.
@@ -117,20 +117,20 @@ const (
 
 // SessionInfo describes an open session.
 type SessionInfo struct {
-	Scope    ScopePath `json:"scope"`
-	Session  SessionID `json:"session"`
-	Backend  string    `json:"backend"`
-	Parallel int       `json:"parallel"` // jobs at a time; 1: serial
-	Running  int       `json:"running"`
-	Queued   int       `json:"queued"`
-	Adopted  int       `json:"adopted"` // finished jobs whose processes it still holds
-	Dir      string    `json:"cwd"`
-	Shell    string    `json:"shell"`            // path of the live shell; "": none
-	Used     time.Time `json:"used_at,omitzero"` // last start or end of a command in the live shell
+	Scope    ScopePath `json:"scope" cbor:"1,keyasint,omitzero"`
+	Session  SessionID `json:"session" cbor:"2,keyasint,omitzero"`
+	Backend  string    `json:"backend" cbor:"3,keyasint,omitzero"`
+	Parallel int       `json:"parallel" cbor:"4,keyasint,omitzero"` // jobs at a time; 1: serial
+	Running  int       `json:"running" cbor:"5,keyasint,omitzero"`
+	Queued   int       `json:"queued" cbor:"6,keyasint,omitzero"`
+	Adopted  int       `json:"adopted" cbor:"7,keyasint,omitzero"` // finished jobs whose processes it still holds
+	Dir      string    `json:"cwd" cbor:"8,keyasint,omitzero"`
+	Shell    string    `json:"shell" cbor:"9,keyasint,omitzero"`             // path of the live shell; "": none
+	Used     time.Time `json:"used_at,omitzero" cbor:"10,keyasint,omitzero"` // last start or end of a command in the live shell
 
 	// Whether the shell has loaded its user's snapshot, and why not.
-	Snapshot      SnapshotUse `json:"snapshot,omitempty"`
-	SnapshotError string      `json:"snapshot_error,omitempty"`
+	Snapshot      SnapshotUse `json:"snapshot,omitempty" cbor:"11,keyasint,omitzero"`
+	SnapshotError string      `json:"snapshot_error,omitempty" cbor:"12,keyasint,omitzero"`
 }
 
 // SnapshotUse is whether a live shell has loaded its user's snapshot.

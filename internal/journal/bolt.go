@@ -76,7 +76,7 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	if err := prepare(path, o.Timeout); err != nil {
 		return nil, err
 	}
-	if err := verify(path, o.Timeout); err != nil {
+	if err := verifyOrMigrate(path, o.Timeout); err != nil {
 		return nil, err
 	}
 	db, file, err := openFile(path, openFlags, bbolt.Options{Timeout: o.Timeout, NoSync: o.NoSync})
@@ -84,15 +84,8 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 		return nil, err
 	}
 	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db, file: file}
-	err = b.fault(guarded(func() error { return b.update(mark) }))
-	if errors.Is(err, errUnchanged) {
-		err = nil
-	}
-	trimmed := b.Append(nil) // apply Retention to what has become too old
-	if full(trimmed) {
-		trimmed = nil // try later: a full disk must not prevent reading
-	}
-	if err := errors.Join(err, trimmed); err != nil {
+	err = b.Append(nil)           // apply Retention to what has become too old
+	if err != nil && !full(err) { // a full disk must not prevent reading: it is tried later
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
@@ -112,7 +105,7 @@ func (b *Bolt) Stats() Stats {
 func (b *Bolt) Last() (messages.Seq, error) {
 	var last messages.Seq
 	err := b.view(func(t *txn) error {
-		last = t.totals.last
+		last = t.totals.Last
 		return nil
 	})
 	return last, err
@@ -200,7 +193,7 @@ func (b *Bolt) fault(err error) error {
 		return err
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		return ErrClosed
-	case errors.Is(err, errSeal), errors.Is(err, errWire), errors.Is(err, errPanic):
+	case errors.Is(err, errSeal), errors.Is(err, errForm), errors.Is(err, errPanic):
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.broken = damaged(b.path, err)

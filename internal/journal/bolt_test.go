@@ -38,21 +38,6 @@ func TestBoltGoesOn(t *testing.T) {
 	}
 }
 
-// A journal of an older troupe goes on as one of ours, which that troupe refuses.
-func TestBoltTakesAnOlderOne(t *testing.T) {
-	path := place(t)
-	b := bolt(t, path, journal.BoltOptions{})
-	must(t, b.Append(facts(1, 3)))
-	must(t, b.SetFormat(journal.Format-1))
-	b = reopen(t, b, path, journal.BoltOptions{})
-	if n, err := b.FormatIn(); n != journal.Format || err != nil {
-		t.Errorf("the format is %d (%v), want %d", n, err, journal.Format)
-	}
-	if got := numbers(t, b, 0, 99); got != "[1 2 3]" {
-		t.Errorf("got %s", got)
-	}
-}
-
 // Who waits for a commit shares the next one; who is refused is refused alone.
 func TestBoltCommitsTogether(t *testing.T) {
 	path := place(t)

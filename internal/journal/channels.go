@@ -3,28 +3,21 @@ package journal
 import (
 	"time"
 
+	"troupe/internal/codec"
 	"troupe/messages"
 )
 
 // subscriber is the stored state of one channel.
 type subscriber struct {
 	Channel
-	seen time.Time // time of the last write about it
-}
-
-func subscriberFields(f *fields, s *subscriber) {
-	text(f, 1, &s.ID)
-	nested(f, 2, &s.Filter, filterFields)
-	integer(f, 3, &s.Window)
-	uvarintField(f, 4, &s.Acked)
-	moment(f, 5, &s.seen)
+	Seen time.Time `cbor:"5,keyasint,omitzero"` // time of the last write about it
 }
 
 // channels records the channels, acknowledgements and departures of a batch.
 func (t *txn) channels(b Batch, now time.Time, most int) error {
 	for _, c := range b.Channels {
 		s := subscriber{Channel: c}
-		s.Acked = min(s.Acked, t.totals.last)
+		s.Acked = min(s.Acked, t.totals.Last)
 		if err := t.subscribe(s, now, most); err != nil {
 			return err
 		}
@@ -53,15 +46,15 @@ func (t *txn) subscribe(s subscriber, now time.Time, most int) error {
 		return err
 	}
 	if old == nil {
-		for t.totals.channel >= uint64(most) {
+		for t.totals.Channel >= uint64(most) {
 			if err := t.dropIdlest(); err != nil {
 				return err
 			}
 		}
-		t.totals.channel++
+		t.totals.Channel++
 	}
-	s.seen = now
-	return t.put(channelsBucket, key, encode(&s, subscriberFields))
+	s.Seen = now
+	return t.putChannel(key, s)
 }
 
 func (t *txn) acknowledge(a messages.Acknowledge, now time.Time) error {
@@ -70,12 +63,20 @@ func (t *txn) acknowledge(a messages.Acknowledge, now time.Time) error {
 	if body == nil || err != nil {
 		return err
 	}
-	var s subscriber
-	if err := decode(body, &s, subscriberFields); err != nil {
+	s, err := decode[subscriber](body)
+	if err != nil {
 		return err
 	}
-	s.Acked, s.seen = max(s.Acked, min(a.Seq, t.totals.last)), now
-	return t.put(channelsBucket, key, encode(&s, subscriberFields))
+	s.Acked, s.Seen = max(s.Acked, min(a.Seq, t.totals.Last)), now
+	return t.putChannel(key, s)
+}
+
+func (t *txn) putChannel(key []byte, s subscriber) error {
+	body, err := codec.Encode(s)
+	if err != nil {
+		return err
+	}
+	return t.put(channelsBucket, key, body)
 }
 
 func (t *txn) leave(id messages.ChannelID) error {
@@ -83,7 +84,7 @@ func (t *txn) leave(id messages.ChannelID) error {
 	if t.bucket(channelsBucket).Get(key) == nil {
 		return nil
 	}
-	t.totals.channel--
+	t.totals.Channel--
 	return t.delete(channelsBucket, key)
 }
 
@@ -91,7 +92,7 @@ func (t *txn) leave(id messages.ChannelID) error {
 func (t *txn) dropIdlest() error {
 	var idlest subscriber
 	err := t.eachChannel(func(s subscriber) {
-		if idlest.ID == "" || s.seen.Before(idlest.seen) {
+		if idlest.ID == "" || s.Seen.Before(idlest.Seen) {
 			idlest = s
 		}
 	})
@@ -108,8 +109,8 @@ func (t *txn) eachChannel(do func(subscriber)) error {
 		if err != nil {
 			return err
 		}
-		var s subscriber
-		if err := decode(body, &s, subscriberFields); err != nil {
+		s, err := decode[subscriber](body)
+		if err != nil {
 			return err
 		}
 		do(s)

@@ -6,14 +6,12 @@
 //	bolt.go           the durable journal: opening, reading, faults
 //	channels.go       channels in the file
 //	fact.go           encoding of facts
-//	fields.go         protobuf's wire format
 //	file.go           safe creation and opening of the file; its errors
 //	finished.go       live and finished jobs, and small outputs, in the file
-//	job_fields.go     fields of the stored records
 //	jobs.go           what is stored beside facts; retention
 //	memory.go         the journal in memory
 //	memory_jobs.go    jobs and channels of the journal in memory
-//	packed_job.go     compact facts about jobs in memory
+//	migrate.go        rewrites the file of an older format
 //	record.go         job records and indexes in the file
 //	request.go        requests of queued jobs in the file
 //	session_ends.go   the last ends of sessions

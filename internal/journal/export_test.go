@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"troupe/internal/journal/former"
 	"troupe/messages"
 )
 
@@ -15,19 +16,16 @@ import (
 
 // SetFormat makes the file one of another format.
 func (b *Bolt) SetFormat(format uint64) error {
-	return b.db.Update(func(tx *bbolt.Tx) error {
-		f := fields{write: true}
-		uvarintField(&f, 1, &format)
-		return tx.Bucket([]byte(metaBucket)).Put(formatKey, seal(metaBucket, formatKey, f.buf))
-	})
+	return b.db.Update(func(tx *bbolt.Tx) error { return mark(tx, format) })
 }
 
 // FormatIn is the format that the file says.
 func (b *Bolt) FormatIn() (format uint64, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		body, err := unseal(metaBucket, formatKey, tx.Bucket([]byte(metaBucket)).Get(formatKey))
-		f := fields{buf: body}
-		uvarintField(&f, 1, &format)
+		if err == nil {
+			format, err = formatOf(body)
+		}
 		return err
 	})
 	return format, err
@@ -38,14 +36,20 @@ func DecodeFact(b []byte) (messages.Fact, error) { return decodeFact(b) }
 
 // DecodeRecords reads b as each other record of the file.
 func DecodeRecords(b []byte) {
-	_ = decode(b, &record{}, recordFields)
-	_ = decode(b, &subscriber{}, subscriberFields)
-	_ = decode(b, &totals{}, totalsFields)
+	_, _ = decode[record](b)
+	_, _ = decode[subscriber](b)
+	_, _ = decode[totals](b)
+	_, _ = former.Fact(b)
+	_, _ = former.Job(b)
+	_, _ = former.Subscriber(b)
+	_, _ = former.File(b)
+	_, _ = former.Ends(b)
 }
 
 // Verify looks at the bytes of a file as OpenBolt does.
 func Verify(file []byte) error {
-	return verifyFile("fuzzed", bytes.NewReader(file), int64(len(file)))
+	_, err := verifyFile("fuzzed", bytes.NewReader(file), int64(len(file)))
+	return err
 }
 
 // Begin makes both beginnings of a file say of themselves that they are whole.
@@ -60,7 +64,7 @@ func Begin(file []byte) {
 // Held counts what is in the file.
 func (b *Bolt) Held() (facts, over uint64, bytes uint64) {
 	_ = b.view(func(t *txn) error {
-		facts, over, bytes = t.totals.facts, t.totals.over, t.totals.bytes
+		facts, over, bytes = t.totals.Facts, t.totals.Over, t.totals.Bytes
 		return nil
 	})
 	return facts, over, bytes
@@ -68,17 +72,37 @@ func (b *Bolt) Held() (facts, over uint64, bytes uint64) {
 
 // UnknownKind is a fact that a newer troupe has written.
 func UnknownKind() []byte {
-	f, kind := fields{write: true}, uint64(99)
-	uvarintField(&f, 1, &kind)
-	f.string(2, "\x0a\x01x")
-	return f.buf
+	return []byte{99, 0xa0}
 }
 
-// Beyond adds a field of a newer troupe at the end of a message.
+// Beyond adds a field of a newer troupe to a fact with fewer than 23 others.
 func Beyond(b []byte) []byte {
-	f := fields{write: true, buf: append([]byte(nil), b...)}
-	f.string(1000, "new")
-	return f.buf
+	b = append(slices.Clone(b), 0x19, 0x03, 0xe8, 0x63, 'n', 'e', 'w') // 1000: "new"
+	b[1]++                                                             // the number of fields
+	return b
+}
+
+// Records are the types of all records, for the list of their keys.
+func Records() []any {
+	all := []any{record{}, subscriber{}, totals{}, messages.SessionEnd{}}
+	for _, fact := range kinds[1:] {
+		if _, about := fact.(messages.CommandFact); !about {
+			all = append(all, fact)
+		}
+	}
+	return all
+}
+
+// SpoilEnds makes the ends of sessions in a file unreadable.
+func SpoilEnds(path string) error {
+	db, _, err := openFile(path, openFlags, bbolt.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(metaBucket)).Put(endsKey, seal(metaBucket, endsKey, []byte("not an encoding")))
+	})
 }
 
 // WriteTogether writes batches that have all come while a commit was under way.

@@ -1,130 +1,79 @@
 package journal
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"reflect"
 
+	"troupe/internal/codec"
 	"troupe/messages"
 )
 
-// Stored kinds of facts; numbers are never reused. A new kind raises the Format, so
-// that an older troupe refuses the file.
-const (
-	kindQueued uint64 = iota + 1
-	kindStarted
-	kindPromoted
-	kindStopping
-	kindDraining
-	kindFinished
-	kindRetired
-	kindChanged
-	kindSessionOpened
-	kindSessionReplaced
-	kindSessionClosed
-	kindScopeOpened
-	kindScopeClosed
-	kindNotified
-)
-
-// aboutJobs maps kinds to facts that consist of a job's record.
-var aboutJobs = [...]messages.CommandFact{
-	kindQueued: messages.CommandQueued{}, kindStarted: messages.CommandStarted{}, kindPromoted: messages.CommandPromoted{},
-	kindStopping: messages.CommandStopping{}, kindDraining: messages.CommandDraining{}, kindFinished: messages.CommandFinished{},
-	kindRetired: messages.CommandRetired{}, kindChanged: messages.CommandChanged{}, kindNotified: messages.CommandNotified{},
+// kinds lists the facts under their stored numbers, which are never reused. A new kind raises
+// the Format, so that an older troupe refuses the file.
+var kinds = [...]messages.Fact{
+	1: messages.CommandQueued{}, 2: messages.CommandStarted{}, 3: messages.CommandPromoted{}, 4: messages.CommandStopping{},
+	5: messages.CommandDraining{}, 6: messages.CommandFinished{}, 7: messages.CommandRetired{}, 8: messages.CommandChanged{},
+	9: messages.SessionOpened{}, 10: messages.SessionReplaced{}, 11: messages.SessionClosed{},
+	12: messages.ScopeOpened{}, 13: messages.ScopeClosed{}, 14: messages.CommandNotified{},
 }
 
-func jobKind(fact messages.CommandFact) uint64 {
-	switch fact.(type) {
-	case messages.CommandQueued:
-		return kindQueued
-	case messages.CommandStarted:
-		return kindStarted
-	case messages.CommandPromoted:
-		return kindPromoted
-	case messages.CommandStopping:
-		return kindStopping
-	case messages.CommandDraining:
-		return kindDraining
-	case messages.CommandFinished:
-		return kindFinished
-	case messages.CommandRetired:
-		return kindRetired
-	case messages.CommandChanged:
-		return kindChanged
-	case messages.CommandNotified:
-		return kindNotified
-	}
-	return 0
-}
-
-// encodeFact encodes a fact: its kind in field 1, its content in field 2.
-func encodeFact(fact messages.Fact) ([]byte, error) {
-	f := &fields{write: true, buf: make([]byte, 0, usualSize)}
-	switch v := fact.(type) {
-	case messages.CommandFact:
-		if kind := jobKind(v); kind != 0 {
-			job := v.Record()
-			whole(f, kind, &job, jobFields)
+// numbers returns the kind of a type of facts.
+var numbers = func() map[reflect.Type]uint64 {
+	all := map[reflect.Type]uint64{}
+	for n, fact := range kinds {
+		if fact != nil {
+			all[reflect.TypeOf(fact)] = uint64(n)
 		}
-	case messages.SessionOpened:
-		whole(f, kindSessionOpened, &v, sessionOpenedFields)
-	case messages.SessionReplaced:
-		whole(f, kindSessionReplaced, &v, sessionReplacedFields)
-	case messages.SessionClosed:
-		whole(f, kindSessionClosed, &v, sessionClosedFields)
-	case messages.ScopeOpened:
-		whole(f, kindScopeOpened, &v, scopeOpenedFields)
-	case messages.ScopeClosed:
-		whole(f, kindScopeClosed, &v, scopeClosedFields)
 	}
-	if len(f.buf) == 0 {
+	return all
+}()
+
+// errForm reports bytes that are no encoding of what they should be.
+var errForm = errors.New("invalid encoding")
+
+// encodeFact encodes a fact: its kind, then its content, which is the record of a job if it is
+// about one.
+func encodeFact(fact messages.Fact) ([]byte, error) {
+	kind, content := numbers[reflect.TypeOf(fact)], any(fact)
+	if kind == 0 {
 		return nil, fmt.Errorf("the journal cannot encode a %T", fact)
 	}
-	return f.buf, nil
-}
-
-func whole[T any](f *fields, kind uint64, p *T, each func(*fields, *T)) {
-	uvarintField(f, 1, &kind)
-	put(f, 2, p, each)
+	if about, is := fact.(messages.CommandFact); is {
+		content = about.Record()
+	}
+	body, err := codec.Encode(content)
+	return append(binary.AppendUvarint(nil, kind), body...), err
 }
 
 // decodeFact decodes the form of encodeFact. An unknown kind is ErrNewer.
 func decodeFact(b []byte) (messages.Fact, error) {
-	f := fields{buf: b}
-	var kind uint64
-	uvarintField(&f, 1, &kind)
-	if f.err != nil || kind == 0 {
-		return nil, errWire
-	}
-	fact, err := decodeKind(&f, kind)
-	if err == nil {
-		err = f.end()
-	}
-	return fact, err
-}
-
-func decodeKind(f *fields, kind uint64) (messages.Fact, error) {
-	switch kind {
-	case kindSessionOpened:
-		return body(f, sessionOpenedFields), nil
-	case kindSessionReplaced:
-		return body(f, sessionReplacedFields), nil
-	case kindSessionClosed:
-		return body(f, sessionClosedFields), nil
-	case kindScopeOpened:
-		return body(f, scopeOpenedFields), nil
-	case kindScopeClosed:
-		return body(f, scopeClosedFields), nil
-	}
-	if kind >= uint64(len(aboutJobs)) {
+	kind, size := binary.Uvarint(b)
+	switch {
+	case size <= 0 || kind == 0:
+		return nil, errForm
+	case kind >= uint64(len(kinds)):
 		return nil, fmt.Errorf("unknown kind %d of a fact: %w", kind, ErrNewer)
 	}
-	return aboutJobs[kind].With(body(f, jobFields)).(messages.Fact), nil
+	if about, is := kinds[kind].(messages.CommandFact); is {
+		job, err := decode[messages.Job](b[size:])
+		return about.With(job).(messages.Fact), err
+	}
+	v := reflect.New(reflect.TypeOf(kinds[kind]))
+	err := decodeInto(b[size:], v.Interface())
+	return v.Elem().Interface().(messages.Fact), err
 }
 
-func body[T any](f *fields, each func(*fields, *T)) T {
-	var v T
-	if f.next(2, delimited) {
-		inside(f, &v, each)
+// decode returns the value of an encoding, or errForm.
+func decode[T any](b []byte) (v T, err error) {
+	err = decodeInto(b, &v)
+	return v, err
+}
+
+func decodeInto(b []byte, v any) error {
+	if err := codec.Decode(b, v); err != nil {
+		return fmt.Errorf("%w: %w", errForm, err)
 	}
-	return v
+	return nil
 }

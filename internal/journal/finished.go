@@ -10,7 +10,7 @@ import (
 func (b *Bolt) LastJobNumber() (uint64, error) {
 	var n uint64
 	err := b.view(func(t *txn) error {
-		n = t.totals.number
+		n = t.totals.Number
 		return nil
 	})
 	return n, err
@@ -27,8 +27,8 @@ func (b *Bolt) Outputs(uid messages.UID) (all []Output, err error) {
 		if r == nil || err != nil || r.Job.UID != uid {
 			return err
 		}
-		for _, s := range r.small {
-			all = append(all, Output{Job: r.Job.ID, UID: uid, Stream: s.stream, Data: []byte(s.data)})
+		for _, s := range r.Small {
+			all = append(all, Output{Job: r.Job.ID, UID: uid, Stream: s.Stream, Data: s.Data})
 		}
 		return nil
 	})
@@ -93,5 +93,5 @@ func (t *txn) entryOf(bucket string, key, value []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return r.entry(), nil
+	return r.Entry, nil
 }

@@ -52,30 +52,30 @@ type Outputs interface {
 
 // Key is the idempotency key of a job. It is stored as long as the job's record.
 type Key struct {
-	Job       messages.JobID
-	Principal messages.Principal
-	Key       string
-	Digest    string // of the request: detects another request under the same key
+	Job       messages.JobID     `cbor:"1,keyasint,omitzero"`
+	Principal messages.Principal `cbor:"2,keyasint,omitzero"`
+	Key       string             `cbor:"3,keyasint,omitzero"`
+	Digest    string             `cbor:"4,keyasint,omitzero"` // of the request: detects another request under the same key
 }
 
 // Request is the whole request of a queued job. It is stored until a fact reports the job in
 // another state.
 type Request struct {
-	Job messages.JobID
-	UID messages.UID
-	Run *messages.RunCommand // never changed
-	Env []string             // the whole environment of the job
+	Job messages.JobID       `cbor:"1,keyasint,omitzero"`
+	UID messages.UID         `cbor:"2,keyasint,omitzero"`
+	Run *messages.RunCommand `cbor:"3,keyasint,omitzero"` // never changed; stored without BaseEnv, which Env includes
+	Env []string             `cbor:"4,keyasint,omitzero"` // the whole environment of the job
 }
 
 // Entry is the stored state of one job.
 type Entry struct {
-	Job messages.Job // from its latest fact, with the number of that fact
-	Key Key          // zero: none
+	Job messages.Job `cbor:"1,keyasint,omitzero"` // from its latest fact, with the number of that fact
+	Key Key          `cbor:"2,keyasint,omitzero"` // zero: none
 	// Request is set while the job is queued, if its request was recorded; else its fields are
 	// zero.
-	Request Request
+	Request Request `cbor:"3,keyasint,omitzero"`
 	// Over is the number of its CommandRetired; 0 before that.
-	Over messages.Seq
+	Over messages.Seq `cbor:"4,keyasint,omitzero"`
 }
 
 // Jobs returns the jobs of the facts. A job is over once CommandRetired is recorded;
@@ -99,10 +99,10 @@ type Jobs interface {
 // Channel is the position of one subscriber. Facts above Acked are sent again under the
 // same numbers. This gives effectively-once delivery across restarts of the node.
 type Channel struct {
-	ID     messages.ChannelID
-	Filter messages.Filter
-	Window int
-	Acked  messages.Seq // all facts up to here are acknowledged
+	ID     messages.ChannelID `cbor:"1,keyasint,omitzero"`
+	Filter messages.Filter    `cbor:"2,keyasint,omitzero"`
+	Window int                `cbor:"3,keyasint,omitzero"`
+	Acked  messages.Seq       `cbor:"4,keyasint,omitzero"` // all facts up to here are acknowledged
 }
 
 // Outbox returns the channels until they are left. A channel keeps its unacknowledged

@@ -16,20 +16,10 @@ type Memory struct {
 	limit int
 
 	mu     sync.Mutex
-	ring   []packedFact // fact n is at (n-1) % limit once it is full
+	ring   [][]byte // encoded; fact n is at (n-1) % limit once it is full
 	last   messages.Seq
 	known  memoryTable
 	closed bool
-}
-
-// packedFact is a *packedJob for a fact about a job, otherwise a messages.Fact.
-type packedFact any
-
-func unpack(s packedFact) messages.Fact {
-	if job, is := s.(*packedJob); is {
-		return job.fact()
-	}
-	return s.(messages.Fact)
 }
 
 // NewMemory returns a journal of limit facts; 0 means DefaultLimit.
@@ -72,21 +62,20 @@ func (m *Memory) Write(b Batch) error {
 	if m.closed {
 		return ErrClosed
 	}
-	facts, err := fresh(b.Facts, m.last)
+	facts, forms, err := encodeFresh(b.Facts, m.last)
 	if err != nil {
 		return err
 	}
-	for _, f := range facts {
+	for i, f := range facts {
 		m.last = f.Seq
-		s := packedFact(f.Fact)
-		if job := m.known.learn(f); job != nil {
-			s = job
+		if about, is := f.Fact.(messages.CommandFact); is {
+			m.known.learn(f.Seq, about, forms[i])
 		}
 		if len(m.ring) < m.limit {
-			m.ring = append(m.ring, s)
+			m.ring = append(m.ring, forms[i])
 			continue
 		}
-		m.ring[m.slot(f.Seq)] = s
+		m.ring[m.slot(f.Seq)] = forms[i]
 	}
 	m.known.take(b, m.last)
 	return nil
@@ -108,7 +97,11 @@ func (m *Memory) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 	from := max(after+1, m.first())
 	out := make([]messages.FactRecorded, 0, min(messages.Seq(limit), m.last-from+1))
 	for seq := from; len(out) < cap(out); seq++ {
-		out = append(out, messages.FactRecorded{Seq: seq, Fact: unpack(m.ring[m.slot(seq)])})
+		fact, err := decodeFact(m.ring[m.slot(seq)])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, messages.FactRecorded{Seq: seq, Fact: fact})
 	}
 	return out, nil
 }

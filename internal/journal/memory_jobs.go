@@ -11,8 +11,7 @@ import (
 // MemoryJobs bounds the finished jobs of a Memory, as many as its node keeps.
 const MemoryJobs = 1000
 
-// memoryTable holds everything except the facts. A job's record is the one in its
-// latest fact.
+// memoryTable holds everything except the facts.
 type memoryTable struct {
 	number   uint64
 	jobs     map[messages.JobID]*memoryJob
@@ -24,8 +23,11 @@ type memoryTable struct {
 }
 
 type memoryJob struct {
-	last        *packedJob
-	seq         messages.Seq // number of last
+	id          messages.JobID
+	uid         messages.UID
+	state       messages.State
+	record      []byte       // its latest fact, encoded
+	seq         messages.Seq // number of that
 	first, over messages.Seq // numbers of its first fact and its CommandRetired; over is 0 before that
 	key         *Key         // nil: none
 	request     *Request     // nil: it is not queued, or none was recorded
@@ -49,7 +51,7 @@ func newMemoryTable() memoryTable {
 }
 
 func (j *memoryJob) entry() Entry {
-	e := Entry{Job: j.last.record(), Over: j.over}
+	e := Entry{Job: j.last().Record(), Over: j.over}
 	e.Job.Seq = j.seq
 	if j.key != nil {
 		e.Key = *j.key
@@ -60,6 +62,12 @@ func (j *memoryJob) entry() Entry {
 	return e
 }
 
+// last returns its latest fact. What this process has encoded it can decode.
+func (j *memoryJob) last() messages.CommandFact {
+	fact, _ := decodeFact(j.record)
+	return fact.(messages.CommandFact)
+}
+
 // keyName returns the name of its key; zero if it has none.
 func (j *memoryJob) keyName() keyName {
 	if j.key == nil {
@@ -68,58 +76,44 @@ func (j *memoryJob) keyName() keyName {
 	return keyName{j.key.Principal, j.key.Key}
 }
 
-// learn records a fact and packs it if it is about a job. After the job is over, only
-// the state of its notices changes.
-func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
-	fact, ok := f.Fact.(messages.CommandFact)
-	if !ok {
-		return nil
+// learn records a fact about a job, and its encoded form. After the job is over, only the
+// state of its notices changes.
+func (k *memoryTable) learn(seq messages.Seq, fact messages.CommandFact, form []byte) {
+	job := fact.Record()
+	if job.ID == "" {
+		return
 	}
-	id, uid := jobIDs(fact)
-	j := k.jobs[id]
-	if id == "" {
-		return pack(fact, nil)
-	}
-	if j != nil && j.last.who.uid != uid {
-		k.forget(id)
+	j := k.jobs[job.ID]
+	if j != nil && j.uid != job.UID {
+		k.forget(job.ID)
 		j = nil
 	}
-	var former *packedJob
-	if j != nil {
-		former = j.last
-	}
-	p := pack(fact, former)
 	switch {
 	case j == nil:
-		j = &memoryJob{first: f.Seq}
-		k.jobs[id] = j
-		k.number = max(k.number, idNumber(id))
+		j = &memoryJob{id: job.ID, uid: job.UID, first: seq}
+		k.jobs[job.ID] = j
+		k.number = max(k.number, idNumber(job.ID))
 	case j.over > 0:
 		if _, notified := fact.(messages.CommandNotified); notified {
-			now := j.last.record()
-			now.OnFinish = fact.Record().OnFinish
-			j.last, j.seq = pack(j.last.over(now), j.last), f.Seq
+			last := j.last()
+			now := last.Record()
+			now.OnFinish = job.OnFinish
+			j.record, _ = encodeFact(last.With(now).(messages.Fact))
+			j.seq = seq
 		}
-		return p
+		return
 	}
-	j.last, j.seq = p, f.Seq
-	if p.state != messages.Queued {
+	j.record, j.seq, j.state = form, seq, job.State
+	if j.state != messages.Queued {
 		j.request = nil
 	}
 	if _, retired := fact.(messages.CommandRetired); retired {
-		j.over = f.Seq
+		j.over = seq
 		k.over = append(k.over, j)
 		if len(k.over) > MemoryJobs {
-			k.forget(k.over[0].last.who.id)
+			k.forget(k.over[0].id)
 		}
 	}
-	return p
-}
-
-// jobIDs returns the ids of a fact's job.
-func jobIDs(fact messages.CommandFact) (messages.JobID, messages.UID) {
-	job := fact.Record()
-	return job.ID, job.UID
 }
 
 func (k *memoryTable) forget(id messages.JobID) {
@@ -149,7 +143,7 @@ func (k *memoryTable) take(b Batch, last messages.Seq) {
 		j.key, k.byKey[name] = &key, key.Job
 	}
 	for _, q := range b.Requests {
-		if j := k.jobs[q.Job]; j != nil && j.last.who.uid == q.UID && j.last.state == messages.Queued && q.Run != nil {
+		if j := k.jobs[q.Job]; j != nil && j.uid == q.UID && j.state == messages.Queued && q.Run != nil {
 			j.request = &q
 		}
 	}

@@ -8,60 +8,33 @@ import (
 	"strings"
 	"time"
 
+	"troupe/internal/codec"
 	"troupe/messages"
 )
 
 // record is the stored state of one job.
 type record struct {
 	Entry
-	first   messages.Seq   // number of its first fact
-	small   []smallOutput  // its outputs, if small
-	waiting *storedRequest // nil: it is not queued, or its request was not recorded
+	First messages.Seq  `cbor:"5,keyasint,omitzero"` // number of its first fact
+	Small []smallOutput `cbor:"6,keyasint,omitzero"` // its outputs, if small
 }
 
 // smallOutput is one Output in a record.
 type smallOutput struct {
-	stream uint8
-	data   string
-}
-
-func smallFields(f *fields, s *smallOutput) {
-	uvarintField(f, 1, &s.stream)
-	text(f, 2, &s.data)
-}
-
-func recordFields(f *fields, r *record) {
-	uvarintField(f, 1, &r.first)
-	uvarintField(f, 2, &r.Over)
-	nested(f, 3, &r.Key, keyFields)
-	nested(f, 4, &r.Job, jobFields)
-	list(f, 5, &r.small, smallFields)
-	optional(f, 6, &r.waiting, requestFields)
-}
-
-func keyFields(f *fields, k *Key) {
-	text(f, 1, &k.Job)
-	text(f, 2, &k.Principal)
-	text(f, 3, &k.Key)
-	text(f, 4, &k.Digest)
+	Stream uint8  `cbor:"1,keyasint,omitzero"`
+	Data   []byte `cbor:"2,keyasint,omitzero"`
 }
 
 // longKey is the length from which a name is hashed, in bytes; bbolt allows 32 KiB.
 const longKey = 256
 
-// nameKey returns a key for a name of any length and bytes. After its first byte it has
-// no NUL, so a NUL can end it.
+// nameKey returns a key for a name of any length and bytes.
 func nameKey(name string) []byte {
 	if len(name) <= longKey && strings.IndexByte(name, 0) < 0 {
 		return []byte(name)
 	}
 	sum := sha256.Sum256([]byte(name))
 	return hex.AppendEncode([]byte{0}, sum[:])
-}
-
-// namedKey returns the key of a job under its name, which several jobs may share.
-func namedKey(name string, first messages.Seq) []byte {
-	return append(append(nameKey(name), 0), seqKey(first)...)
 }
 
 func hashKey(principal messages.Principal, key string) []byte {
@@ -77,8 +50,8 @@ func (t *txn) fact(f messages.FactRecorded, form []byte) error {
 	if err := t.put(factsBucket, seqKey(f.Seq), form); err != nil {
 		return err
 	}
-	t.totals.last = f.Seq
-	t.totals.facts++
+	t.totals.Last = f.Seq
+	t.totals.Facts++
 	if fact, ok := f.Fact.(messages.CommandFact); ok && fact.Record().ID != "" {
 		return t.learn(f.Seq, fact)
 	}
@@ -101,7 +74,7 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 	}
 	switch {
 	case r == nil:
-		r = &record{first: seq}
+		r = &record{First: seq}
 		r.Job = job
 		if err := t.enter(r); err != nil {
 			return err
@@ -112,20 +85,16 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 			t.save(r)
 		}
 		return nil
-	case r.Job.Name != job.Name:
-		if err := t.rename(r, job.Name); err != nil {
-			return err
-		}
 	}
 	r.Job = job
 	r.Job.Seq = seq
 	if job.State != messages.Queued {
-		r.waiting = nil
+		r.Request = Request{}
 	}
 	if _, retired := fact.(messages.CommandRetired); retired {
 		r.Over = seq
-		t.totals.over++
-		if err := t.delete(liveBucket, seqKey(r.first)); err != nil {
+		t.totals.Over++
+		if err := t.delete(liveBucket, seqKey(r.First)); err != nil {
 			return err
 		}
 		if err := t.put(overBucket, seqKey(seq), []byte(job.ID)); err != nil {
@@ -147,7 +116,11 @@ func (t *txn) save(r *record) {
 // flush writes the marked records.
 func (t *txn) flush() error {
 	for _, id := range slices.Sorted(maps.Keys(t.dirty)) {
-		if err := t.put(jobsBucket, nameKey(string(id)), encode(t.dirty[id], recordFields)); err != nil {
+		body, err := codec.Encode(t.dirty[id])
+		if err == nil {
+			err = t.put(jobsBucket, nameKey(string(id)), body)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -158,35 +131,19 @@ func (t *txn) flush() error {
 // enter adds a new job to the indexes.
 func (t *txn) enter(r *record) error {
 	id := []byte(r.Job.ID)
-	t.totals.number = max(t.totals.number, idNumber(r.Job.ID))
+	t.totals.Number = max(t.totals.Number, idNumber(r.Job.ID))
 	if r.Job.UID != "" {
 		if err := t.put(uidsBucket, nameKey(string(r.Job.UID)), id); err != nil {
 			return err
 		}
 	}
-	if err := t.rename(r, r.Job.Name); err != nil {
-		return err
-	}
-	return t.put(liveBucket, seqKey(r.first), id)
-}
-
-// rename moves a job in the index of names.
-func (t *txn) rename(r *record, name string) error {
-	if r.Job.Name != "" && r.Job.Name != name {
-		if err := t.delete(namesBucket, namedKey(r.Job.Name, r.first)); err != nil {
-			return err
-		}
-	}
-	if name == "" {
-		return nil
-	}
-	return t.put(namesBucket, namedKey(name, r.first), []byte(r.Job.ID))
+	return t.put(liveBucket, seqKey(r.First), id)
 }
 
 // forget removes a job except for its facts.
 func (t *txn) forget(r *record) error {
 	if r.Over > 0 {
-		t.totals.over--
+		t.totals.Over--
 	}
 	delete(t.dirty, r.Job.ID)
 	for _, d := range []struct {
@@ -196,9 +153,8 @@ func (t *txn) forget(r *record) error {
 	}{
 		{jobsBucket, nameKey(string(r.Job.ID)), true},
 		{uidsBucket, nameKey(string(r.Job.UID)), r.Job.UID != ""},
-		{namesBucket, namedKey(r.Job.Name, r.first), r.Job.Name != ""},
 		{keysBucket, hashKey(r.Key.Principal, r.Key.Key), r.Key.Key != ""},
-		{liveBucket, seqKey(r.first), r.Over == 0},
+		{liveBucket, seqKey(r.First), r.Over == 0},
 		{overBucket, seqKey(r.Over), r.Over > 0},
 	} {
 		if !d.there {
@@ -220,8 +176,8 @@ func (t *txn) job(id messages.JobID) (*record, error) {
 	if body == nil || err != nil {
 		return nil, err
 	}
-	var r record
-	if err := decode(body, &r, recordFields); err != nil {
+	r, err := decode[record](body)
+	if err != nil {
 		return nil, err
 	}
 	if r.Job.ID != id {
@@ -271,8 +227,8 @@ func (t *txn) output(o Output) error {
 	if err != nil || r == nil || r.Job.UID != o.UID {
 		return err
 	}
-	r.small = slices.DeleteFunc(r.small, func(s smallOutput) bool { return s.stream == o.Stream })
-	r.small = append(r.small, smallOutput{o.Stream, string(o.Data)})
+	r.Small = slices.DeleteFunc(r.Small, func(s smallOutput) bool { return s.Stream == o.Stream })
+	r.Small = append(r.Small, smallOutput{o.Stream, o.Data})
 	t.save(r)
 	return nil
 }

@@ -3,6 +3,7 @@ package journal
 import (
 	"slices"
 
+	"troupe/internal/codec"
 	"troupe/messages"
 )
 
@@ -29,31 +30,6 @@ func lastEnds(kept, more []messages.SessionEnd) []messages.SessionEnd {
 // endsKey is the key of the ends in the meta bucket.
 var endsKey = []byte("ends")
 
-// endsList is the stored record.
-type endsList struct{ ends []messages.SessionEnd }
-
-func endsFields(f *fields, l *endsList) { list(f, 1, &l.ends, endFields) }
-
-func endFields(f *fields, e *messages.SessionEnd) {
-	text(f, 1, &e.Scope)
-	text(f, 2, &e.Session)
-	text(f, 3, &e.Backend)
-	text(f, 4, &e.Reason)
-	moment(f, 5, &e.At)
-	known, code := e.ExitCode != nil, 0
-	if known {
-		code = *e.ExitCode
-	}
-	flag(f, 6, &known)
-	integer(f, 7, &code)
-	if e.ExitCode = nil; known {
-		e.ExitCode = &code
-	}
-	text(f, 8, &e.Hash)
-	integer(f, 9, &e.Length)
-	flag(f, 10, &e.Closed)
-}
-
 // ends records the session ends of a batch.
 func (t *txn) ends(more []messages.SessionEnd) error {
 	if len(more) == 0 {
@@ -64,18 +40,19 @@ func (t *txn) ends(more []messages.SessionEnd) error {
 		return err
 	}
 	t.changed = true
-	l := endsList{lastEnds(kept, more)}
-	return t.bucket(metaBucket).Put(endsKey, seal(metaBucket, endsKey, encode(&l, endsFields)))
+	body, err := codec.Encode(lastEnds(kept, more))
+	if err != nil {
+		return err
+	}
+	return t.bucket(metaBucket).Put(endsKey, seal(metaBucket, endsKey, body))
 }
 
 func (t *txn) keptEnds() ([]messages.SessionEnd, error) {
-	var l endsList
 	body, err := t.get(metaBucket, endsKey)
 	if body == nil || err != nil {
 		return nil, err
 	}
-	err = decode(body, &l, endsFields)
-	return l.ends, err
+	return decode[[]messages.SessionEnd](body)
 }
 
 // Ends implements SessionEnds.

@@ -20,7 +20,7 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 		if err != nil {
 			return err
 		}
-		if r == nil || t.totals.over-waiting <= uint64(keep.Jobs) && now.Sub(r.Job.End.At) <= keep.Age {
+		if r == nil || t.totals.Over-waiting <= uint64(keep.Jobs) && now.Sub(r.Job.End.At) <= keep.Age {
 			break
 		}
 		if waiting < uint64(keep.Jobs) && slices.ContainsFunc(r.Job.OnFinish, pending) {
@@ -35,15 +35,15 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 	if err != nil {
 		return err
 	}
-	for n := 0; n < trimSpare+2*facts && t.totals.facts > 0; n++ {
+	for n := 0; n < trimSpare+2*facts && t.totals.Facts > 0; n++ {
 		first := t.totals.first()
-		if first >= wanted && t.totals.facts <= uint64(keep.Facts) && t.totals.bytes <= uint64(keep.Bytes) {
+		if first >= wanted && t.totals.Facts <= uint64(keep.Facts) && t.totals.Bytes <= uint64(keep.Bytes) {
 			break
 		}
 		if err := t.delete(factsBucket, seqKey(first)); err != nil {
 			return err
 		}
-		t.totals.facts--
+		t.totals.Facts--
 		t.trimmed++
 	}
 	return t.trimBytes(keep, budget)
@@ -51,7 +51,7 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 
 // trimBytes removes jobs whose records alone are too large.
 func (t *txn) trimBytes(keep Retention, budget int) error {
-	for ; budget > 0 && t.totals.facts == 0 && t.totals.bytes > uint64(keep.Bytes); budget-- {
+	for ; budget > 0 && t.totals.Facts == 0 && t.totals.Bytes > uint64(keep.Bytes); budget-- {
 		r, err := t.oldestOver()
 		if err != nil || r == nil {
 			return err
@@ -97,8 +97,8 @@ func (t *txn) next(bucket string, after messages.Seq) (*record, error) {
 // channel that has not acknowledged it, or among the newest.
 func (t *txn) wanted(now time.Time, keep Retention) (messages.Seq, error) {
 	wanted := messages.Seq(1)
-	if tail := messages.Seq(min(tailFacts, keep.Facts)); t.totals.last > tail {
-		wanted = t.totals.last - tail + 1
+	if tail := messages.Seq(min(tailFacts, keep.Facts)); t.totals.Last > tail {
+		wanted = t.totals.Last - tail + 1
 	}
 	for _, bucket := range []string{liveBucket, overBucket} {
 		r, err := t.front(bucket)
@@ -106,14 +106,14 @@ func (t *txn) wanted(now time.Time, keep Retention) (messages.Seq, error) {
 			return 0, err
 		}
 		if r != nil {
-			wanted = min(wanted, r.first)
+			wanted = min(wanted, r.First)
 		}
 	}
 	if t.totals.first() >= wanted {
 		return wanted, nil // nothing can be removed, whatever the channels need
 	}
 	err := t.eachChannel(func(s subscriber) {
-		if now.Sub(s.seen) <= keep.Age {
+		if now.Sub(s.Seen) <= keep.Age {
 			wanted = min(wanted, s.Acked+1)
 		}
 	})

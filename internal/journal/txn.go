@@ -1,19 +1,20 @@
 package journal
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 
 	"go.etcd.io/bbolt"
 
+	"troupe/internal/codec"
 	"troupe/messages"
 )
 
 // Format is the number of the file's format. A new kind of fact raises it, since an
-// older troupe would misread the file; a new field does not.
-const Format = 2
+// older troupe would misread the file; a new field does not. Files of older formats are
+// rewritten once (migrate).
+const Format = 3
 
 // Buckets and their keys: values.
 const (
@@ -23,14 +24,13 @@ const (
 	liveBucket     = "live"     // number of its first fact: id
 	overBucket     = "over"     // number of its last fact: id
 	uidsBucket     = "uids"     // ULID: id
-	namesBucket    = "names"    // name, number of its first fact: id; part of the format, not read
 	keysBucket     = "keys"     // hash of principal and key: id
 	channelsBucket = "channels" // id: channel
 )
 
 // counted lists the buckets whose records the totals count.
 var counted = [...]string{
-	factsBucket, jobsBucket, liveBucket, overBucket, uidsBucket, namesBucket, keysBucket, channelsBucket,
+	factsBucket, jobsBucket, liveBucket, overBucket, uidsBucket, keysBucket, channelsBucket,
 }
 
 var (
@@ -38,42 +38,31 @@ var (
 	totalsKey = []byte("tally")
 )
 
-// totals describes the whole file. sum adds the seals of all records: it reveals an
+// totals describes the whole file. Sum adds the seals of all records: it reveals an
 // older page in the place of a newer one, which is well formed by itself.
 type totals struct {
-	last    messages.Seq // number of the newest fact ever recorded
-	facts   uint64       // stored; they end with last
-	number  uint64       // highest number of a short id
-	over    uint64       // jobs that are over
-	channel uint64       // stored channels
-	records uint64
-	bytes   uint64
-	sum     uint64
+	Last    messages.Seq `cbor:"1,keyasint,omitzero"` // number of the newest fact ever recorded
+	Facts   uint64       `cbor:"2,keyasint,omitzero"` // stored; they end with Last
+	Number  uint64       `cbor:"3,keyasint,omitzero"` // highest number of a short id
+	Over    uint64       `cbor:"4,keyasint,omitzero"` // jobs that are over
+	Channel uint64       `cbor:"5,keyasint,omitzero"` // stored channels
+	Records uint64       `cbor:"6,keyasint,omitzero"`
+	Bytes   uint64       `cbor:"7,keyasint,omitzero"`
+	Sum     uint64       `cbor:"8,keyasint,omitzero"`
 }
 
-func totalsFields(f *fields, t *totals) {
-	uvarintField(f, 1, &t.last)
-	uvarintField(f, 2, &t.facts)
-	uvarintField(f, 3, &t.number)
-	uvarintField(f, 4, &t.over)
-	uvarintField(f, 5, &t.channel)
-	uvarintField(f, 6, &t.records)
-	uvarintField(f, 7, &t.bytes)
-	uvarintField(f, 8, &t.sum)
-}
-
-func (t *totals) first() messages.Seq { return t.last - messages.Seq(t.facts) + 1 }
+func (t *totals) first() messages.Seq { return t.Last - messages.Seq(t.Facts) + 1 }
 
 func (t *totals) count(key, value []byte) {
-	t.records++
-	t.bytes += uint64(len(key) + len(value))
-	t.sum += uint64(binary.LittleEndian.Uint32(value))
+	t.Records++
+	t.Bytes += uint64(len(key) + len(value))
+	t.Sum += uint64(binary.LittleEndian.Uint32(value))
 }
 
 func (t *totals) discount(key, value []byte) {
-	t.records--
-	t.bytes -= uint64(len(key) + len(value))
-	t.sum -= uint64(binary.LittleEndian.Uint32(value))
+	t.Records--
+	t.Bytes -= uint64(len(key) + len(value))
+	t.Sum -= uint64(binary.LittleEndian.Uint32(value))
 }
 
 // sealSize is the length of a value's seal: a CRC-32C of bucket, key and record before
@@ -120,18 +109,28 @@ func layOut(tx *bbolt.Tx) error {
 		}
 	}
 	t := &txn{tx: tx}
-	return errors.Join(mark(tx), t.end())
+	return errors.Join(mark(tx, Format), t.end())
 }
 
-// mark raises the format of the file to Format, which includes all older ones.
-func mark(tx *bbolt.Tx) error {
-	f, format := fields{write: true}, uint64(Format)
-	uvarintField(&f, 1, &format)
-	b, value := tx.Bucket([]byte(metaBucket)), seal(metaBucket, formatKey, f.buf)
-	if bytes.Equal(b.Get(formatKey), value) {
-		return errUnchanged
+// formatTag precedes the number of the format, as in the first one.
+const formatTag = 8
+
+// mark stores the number of a format.
+func mark(tx *bbolt.Tx, format uint64) error {
+	body := binary.AppendUvarint([]byte{formatTag}, format)
+	return tx.Bucket([]byte(metaBucket)).Put(formatKey, seal(metaBucket, formatKey, body))
+}
+
+// formatOf returns the number that mark stored.
+func formatOf(body []byte) (uint64, error) {
+	if len(body) < 2 || body[0] != formatTag {
+		return 0, errors.New("it has no format")
 	}
-	return b.Put(formatKey, value)
+	format, size := binary.Uvarint(body[1:])
+	if size <= 0 || format == 0 {
+		return 0, errors.New("it has no format")
+	}
+	return format, nil
 }
 
 func begin(tx *bbolt.Tx) (*txn, error) {
@@ -140,12 +139,17 @@ func begin(tx *bbolt.Tx) (*txn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, decode(body, &t.totals, totalsFields)
+	t.totals, err = decode[totals](body)
+	return t, err
 }
 
 // end writes the totals.
 func (t *txn) end() error {
-	return t.bucket(metaBucket).Put(totalsKey, seal(metaBucket, totalsKey, encode(&t.totals, totalsFields)))
+	body, err := codec.Encode(t.totals)
+	if err != nil {
+		return err
+	}
+	return t.bucket(metaBucket).Put(totalsKey, seal(metaBucket, totalsKey, body))
 }
 
 // bucket returns a bucket. Buckets that grow only at their end are packed densely.

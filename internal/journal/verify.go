@@ -38,52 +38,52 @@ const (
 	maxDepth   = 32
 )
 
-// verify checks a file that is not open yet, under a shared lock.
-func verify(path string, timeout time.Duration) error {
+// verify checks a file that is not open yet, under a shared lock, and returns its format.
+func verify(path string, timeout time.Duration) (format uint64, err error) {
 	db, _, opening := openFile(path, readFlags, bbolt.Options{Timeout: timeout})
 	if opening == nil {
 		defer db.Close()
 	} else if !errors.Is(opening, ErrDamaged) {
-		return opening
+		return 0, opening
 	}
 	f, err := openSafe(path, readFlags)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("the journal %s: %w", path, err)
+		return 0, fmt.Errorf("the journal %s: %w", path, err)
 	}
-	if err := verifyFile(path, f, info.Size()); err != nil {
-		return err
+	if format, err = verifyFile(path, f, info.Size()); err != nil {
+		return 0, err
 	}
-	return opening // an error that the walk did not find
+	return format, opening // an error that the walk did not find
 }
 
-func verifyFile(path string, file io.ReaderAt, size int64) error {
+func verifyFile(path string, file io.ReaderAt, size int64) (format uint64, err error) {
 	w := &verifier{file: file, size: size, seen: map[uint64]bool{}, meta: map[string][]byte{}}
 	if known, err := w.metas(); err != nil {
 		if !known {
-			return foreign(path, "it has no journal header")
+			return 0, foreign(path, "it has no journal header")
 		}
-		return damaged(path, err)
+		return 0, damaged(path, err)
 	}
 	walked := w.buckets()
-	format, err := w.format()
+	format, err = formatOf(w.meta[string(formatKey)])
 	switch {
 	case err == nil && format > Format: // its layout may differ
-		return newer(path, format)
+		return 0, newer(path, format)
 	case errors.Is(walked, errLayout):
-		return foreign(path, walked.Error())
+		return 0, foreign(path, walked.Error())
 	}
 	if err := cmp.Or(walked, err); err != nil {
-		return damaged(path, err)
+		return 0, damaged(path, err)
 	}
-	if err := w.compare(); err != nil {
-		return damaged(path, err)
+	if err := w.compare(format); err != nil {
+		return 0, damaged(path, err)
 	}
-	return nil
+	return format, nil
 }
 
 // verifier checks one file in a single pass.
@@ -282,23 +282,14 @@ func element(page []byte, i, count int, branch bool) (key, value []byte, word ui
 	return e[pos : pos+ksize], e[pos+ksize : pos+ksize+vsize], word, true
 }
 
-func (w *verifier) format() (format uint64, err error) {
-	f := fields{buf: w.meta[string(formatKey)]}
-	uvarintField(&f, 1, &format)
-	if format == 0 && f.err == nil {
-		f.fail("it has no format")
-	}
-	return format, f.err
-}
-
 // compare compares the found totals with the recorded ones.
-func (w *verifier) compare() error {
-	var recorded totals
-	if err := decode(w.meta[string(totalsKey)], &recorded, totalsFields); err != nil {
+func (w *verifier) compare(format uint64) error {
+	recorded, err := totalsOf(w.meta[string(totalsKey)], format)
+	if err != nil {
 		return err
 	}
-	if recorded.records != w.found.records || recorded.bytes != w.found.bytes || recorded.sum != w.found.sum {
-		return fmt.Errorf("found %d records of %d bytes, recorded %d of %d, or their checksums differ", w.found.records, w.found.bytes, recorded.records, recorded.bytes)
+	if recorded.Records != w.found.Records || recorded.Bytes != w.found.Bytes || recorded.Sum != w.found.Sum {
+		return fmt.Errorf("found %d records of %d bytes, recorded %d of %d, or their checksums differ", w.found.Records, w.found.Bytes, recorded.Records, recorded.Bytes)
 	}
 	return nil
 }

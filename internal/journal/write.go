@@ -169,9 +169,9 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot [
 	if err != nil {
 		return nil, err
 	}
-	now, had := time.Now(), t.totals.last
+	now, had := time.Now(), t.totals.Last
 	for _, w := range round {
-		facts, forms, err := encodeFresh(w.batch.Facts, t.totals.last)
+		facts, forms, err := encodeFresh(w.batch.Facts, t.totals.Last)
 		if err != nil {
 			w.err = err // nothing of it was applied
 			continue
@@ -188,7 +188,7 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot [
 	if err := t.flush(); err != nil {
 		return nil, err
 	}
-	done.Facts = uint64(t.totals.last - had)
+	done.Facts = uint64(t.totals.Last - had)
 	if err := t.trim(now, b.keep, int(done.Facts)); err != nil {
 		return nil, err
 	}

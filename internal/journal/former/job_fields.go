@@ -1,9 +1,6 @@
-package journal
+package former
 
 import "troupe/messages"
-
-// Fields of the stored records. A number belongs to its field for ever; a new field
-// gets a new number.
 
 func jobFields(f *fields, j *messages.Job) {
 	text(f, 1, &j.ID)
@@ -21,13 +18,12 @@ func jobFields(f *fields, j *messages.Job) {
 	text(f, 13, &j.State)
 	flag(f, 14, &j.Background)
 	text(f, 15, &j.End.Outcome)
-	status, known := j.End.Status()
+	var status messages.ExitStatus
+	known := false
 	nested(f, 16, &status, statusFields)
-	if flag(f, 17, &known); known && !f.write {
+	if flag(f, 17, &known); known {
 		j.End.SetStatus(status)
 	}
-	shell := j.End.Shell() // an older troupe reads it
-	integer(f, 18, &shell)
 	nested(f, 19, &j.End.Cause, causeFields)
 	nested(f, 20, &j.End.Err, errorFields)
 	integer(f, 21, &j.End.OOM)
@@ -39,7 +35,7 @@ func jobFields(f *fields, j *messages.Job) {
 	integer(f, 27, &j.Timeout)
 	moment(f, 28, &j.Deadline)
 	integer(f, 29, &j.PID)
-	uvarintField(f, 30, &j.StartTime)
+	unsigned(f, 30, &j.StartTime)
 	text(f, 31, &j.Isolation)
 	text(f, 32, &j.Dir)
 	moment(f, 33, &j.Created)
@@ -48,7 +44,7 @@ func jobFields(f *fields, j *messages.Job) {
 	nested(f, 36, &j.End.Rusage, rusageFields)
 	flag(f, 37, &j.WaitingForInput)
 	list(f, 38, &j.Output, outputFields)
-	uvarintField(f, 39, &j.Seq)
+	unsigned(f, 39, &j.Seq)
 	list(f, 40, &j.OnFinish, noticeFields)
 	nested(f, 41, &j.Terminal, terminalFields)
 	flag(f, 42, &j.WaitingForSecret)
@@ -62,7 +58,7 @@ func terminalFields(f *fields, t *messages.Terminal) {
 func noticeFields(f *fields, n *messages.Notice) {
 	text(f, 1, &n.To)
 	text(f, 2, &n.State)
-	uvarintField(f, 3, &n.Seq)
+	unsigned(f, 3, &n.Seq)
 	integer(f, 4, &n.Tries)
 	nested(f, 5, &n.Err, errorFields)
 }
@@ -100,14 +96,11 @@ func rusageFields(f *fields, r *messages.Rusage) {
 }
 
 func outputFields(f *fields, o *messages.StreamOutput) {
-	uvarintField(f, 1, &o.Stream)
+	unsigned(f, 1, &o.Stream)
 	integer(f, 2, &o.Bytes)
-	lines, counted := int64(0), o.Lines != nil
-	if counted {
-		lines = *o.Lines
-	}
+	lines, counted := int64(0), false
 	integer(f, 3, &lines)
-	if flag(f, 4, &counted); counted && !f.write {
+	if flag(f, 4, &counted); counted {
 		o.Lines = &lines
 	}
 	flag(f, 5, &o.LinesExact)
@@ -118,51 +111,4 @@ func outputFields(f *fields, o *messages.StreamOutput) {
 func gapFields(f *fields, g *messages.OutputGap) {
 	integer(f, 1, &g.From)
 	integer(f, 2, &g.To)
-}
-
-func sessionOpenedFields(f *fields, s *messages.SessionOpened) {
-	i := &s.Info
-	text(f, 1, &i.Scope)
-	text(f, 2, &i.Session)
-	text(f, 3, &i.Backend)
-	integer(f, 4, &i.Parallel)
-	integer(f, 5, &i.Running)
-	integer(f, 6, &i.Queued)
-	integer(f, 7, &i.Adopted)
-	text(f, 8, &i.Dir)
-	text(f, 9, &i.Shell)
-	moment(f, 10, &i.Used)
-	text(f, 11, &i.Snapshot)
-	text(f, 12, &i.SnapshotError)
-}
-
-func sessionReplacedFields(f *fields, s *messages.SessionReplaced) {
-	text(f, 1, &s.Scope)
-	text(f, 2, &s.Session)
-	text(f, 3, &s.Dir)
-	text(f, 4, &s.Lost)
-}
-
-func sessionClosedFields(f *fields, s *messages.SessionClosed) {
-	text(f, 1, &s.Scope)
-	text(f, 2, &s.Session)
-	text(f, 3, &s.Reason)
-	list(f, 4, &s.Survivors, survivorFields)
-	text(f, 5, &s.By)
-}
-
-func scopeOpenedFields(f *fields, s *messages.ScopeOpened) { text(f, 1, &s.Path) }
-
-func scopeClosedFields(f *fields, s *messages.ScopeClosed) {
-	text(f, 1, &s.Path)
-	text(f, 2, &s.Reason)
-	texts(f, 3, &s.Jobs)
-	list(f, 4, &s.Survivors, survivorFields)
-}
-
-func filterFields(f *fields, m *messages.Filter) {
-	text(f, 1, &m.Scope)
-	text(f, 2, &m.Job)
-	flag(f, 3, &m.Ends)
-	text(f, 4, &m.Notice)
 }
