@@ -26,7 +26,7 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 		return node, j
 	}
 	node, j := open()
-	keyed := messages.RunCommand{Text: "exit 3", Key: "k", Name: "keyed"}
+	keyed := messages.RunCommand{Program: messages.Program{Text: "exit 3"}, Key: "k", Labels: messages.Labels{Name: "keyed"}}
 	first, err := node.Run(ctx, keyed)
 	require.NoError(t, err)
 	require.Equal(t, messages.JobID("j1"), first.ID)
@@ -44,7 +44,7 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 	other.Text = "exit 4"
 	_, err = node.Run(ctx, other)
 	require.ErrorIs(t, err, &messages.Error{Code: messages.Conflict})
-	second, err := node.Run(ctx, messages.RunCommand{Text: "exit 0"})
+	second, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "exit 0"}})
 	require.NoError(t, err)
 	require.Equal(t, messages.JobID("j2"), second.ID)
 	require.Greater(t, second.Seq, last)

@@ -131,7 +131,7 @@ func TestARequestLeavesNoProcess(t *testing.T) {
 	node, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "o")})
 	require.NoError(t, err)
 	require.Zero(t, expected(node))
-	background := messages.RunCommand{Argv: []string{"sleep", "100"}, Background: true}
+	background := messages.RunCommand{Program: messages.Program{Argv: []string{"sleep", "100"}}, Mode: messages.ModeAsync}
 	job, err := node.Run(t.Context(), background)
 	require.NoError(t, err)
 	require.Zero(t, expected(node))

@@ -85,10 +85,10 @@ func mainOfADaemon(args []string) (code int, ours bool) {
 
 // toRun are the jobs of the daemon: over, in the background, in the foreground.
 var toRun = []messages.RunCommand{
-	{Text: "echo before; exit 3", Key: "k"},
-	{Scope: "a/b", Session: "s", Name: "lives", Text: "read line; echo got $line; exit 7", Stdin: messages.StdinPipe, Background: true},
-	{Name: "ends", Text: "read line < \"$GATE\"; echo late; exit 5", Background: true},
-	{Name: "owned", Text: "sleep 1000"},
+	{Program: messages.Program{Text: "echo before; exit 3"}, Key: "k"},
+	{Scope: "a/b", Session: "s", Labels: messages.Labels{Name: "lives"}, Program: messages.Program{Text: "read line; echo got $line; exit 7"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync},
+	{Labels: messages.Labels{Name: "ends"}, Program: messages.Program{Text: "read line < \"$GATE\"; echo late; exit 5"}, Mode: messages.ModeAsync},
+	{Labels: messages.Labels{Name: "owned"}, Program: messages.Program{Text: "sleep 1000"}},
 }
 
 func playDaemon(state string) error {
@@ -105,7 +105,7 @@ func playDaemon(state string) error {
 		return err
 	}
 	for _, r := range toRun {
-		r.Env = []string{"GATE=" + filepath.Join(state, "gate")}
+		r.Env.Set = []string{"GATE=" + filepath.Join(state, "gate")}
 		if r.Name == "owned" {
 			node.Submit(r)
 			break
@@ -184,7 +184,7 @@ func TestDaemonIsKilled(t *testing.T) {
 	lives, err := node.Job(ctx, "lives")
 	require.NoError(t, err)
 	require.Equal(t, messages.Running, lives.State)
-	refused, err := node.Ask(ctx, messages.RunCommand{Scope: "a/b", Text: "true"})
+	refused, err := node.Ask(ctx, messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "true"}})
 	require.NoError(t, err)
 	require.IsType(t, messages.CommandRejected{}, refused)
 	_, err = node.Ask(ctx, messages.WriteInput{Job: "lives", Data: []byte("it\n")})
@@ -194,11 +194,11 @@ func TestDaemonIsKilled(t *testing.T) {
 	require.Equal(t, "got it\n", read("lives"))
 
 	keyed := toRun[0]
-	keyed.Env = []string{"GATE=" + gate}
+	keyed.Env.Set = []string{"GATE=" + gate}
 	again, err := node.Run(ctx, keyed)
 	require.NoError(t, err)
 	require.Equal(t, messages.JobID("j1"), again.ID)
-	next, err := node.Run(ctx, messages.RunCommand{Text: "exit 9"})
+	next, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "exit 9"}})
 	require.NoError(t, err)
 	require.Equal(t, messages.JobID("j6"), next.ID)
 

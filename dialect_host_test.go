@@ -19,7 +19,7 @@ import (
 func TestANodeIsAHost(t *testing.T) {
 	h, ctx := dialecttest.Host(t), context.Background()
 	var known messages.JobID
-	job, text, err := h.Run(ctx, messages.RunCommand{Text: "echo one; echo two >&2"}, 100, func(id messages.JobID) { known = id })
+	job, text, err := h.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "echo one; echo two >&2"}}, 100, func(id messages.JobID) { known = id })
 	require.NoError(t, err)
 	require.Equal(t, dialect.Text{Text: "one\ntwo\n"}, text)
 	require.Equal(t, messages.JobID(job.UID), known)
@@ -36,7 +36,7 @@ func TestANodeIsAHost(t *testing.T) {
 	require.Equal(t, int64(8), next)
 	require.Equal(t, "ne\ntwo\n", all.String())
 
-	_, _, err = h.Run(ctx, messages.RunCommand{Text: "true", Dir: "/nowhere"}, 0, nil)
+	_, _, err = h.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "true"}, Dir: "/nowhere"}, 0, nil)
 	require.ErrorIs(t, err, &messages.Error{Code: messages.CwdNotFound})
 	list, err := h.Jobs(ctx, messages.ListJobs{Finished: true})
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestANodeIsAHost(t *testing.T) {
 // What is written between two looks is in the next one, and the last look has the end.
 func TestLiveOutputIsJoined(t *testing.T) {
 	h, ctx := dialecttest.Host(t), context.Background()
-	job, _, err := h.Run(ctx, messages.RunCommand{Text: `read -r go; for i in $(seq 5000); do echo "$i"; done; read -r go; printf end`, Stdin: messages.StdinPipe, Background: true}, 0, nil)
+	job, _, err := h.Run(ctx, messages.RunCommand{Program: messages.Program{Text: `read -r go; for i in $(seq 5000); do echo "$i"; done; read -r go; printf end`}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync}, 0, nil)
 	require.NoError(t, err)
 	shown := make(chan string, 1000)
 	var beside sync.WaitGroup
@@ -89,7 +89,7 @@ func TestAHostTellsOfEnds(t *testing.T) {
 		}
 	})
 	<-begun
-	job, _, err := h.Run(ctx, messages.RunCommand{Text: "exit 3"}, 0, nil)
+	job, _, err := h.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "exit 3"}}, 0, nil)
 	require.NoError(t, err)
 	require.Equal(t, job.UID, (<-ended).UID)
 	cancel()

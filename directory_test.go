@@ -36,7 +36,7 @@ func TestANodeNeedsItsDirectory(t *testing.T) {
 	for name, dir := range map[string]string{"ours": at(0o700), "not there yet": at(0o755, "new")} {
 		node, err := troupe.Open(ctx, troupe.Options{Dir: dir})
 		require.NoError(t, err, name)
-		job, err := node.Run(ctx, messages.RunCommand{Text: "head -c 4194304 /dev/zero; exit 3"})
+		job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "head -c 4194304 /dev/zero; exit 3"}})
 		require.NoError(t, err, name)
 		require.Equal(t, 3, job.End.Shell(), name)
 		require.Equal(t, int64(4<<20), job.Output[0].Bytes, name)

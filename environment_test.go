@@ -33,7 +33,7 @@ func jobsAreToldOfThemselves(t *testing.T) {
 		wait.Go(func() {
 			session := fmt.Sprintf("s%d", i)
 			job, err := node.Run(ctx, messages.RunCommand{
-				Text: "echo $TROUPE_SCOPE $TROUPE_SESSION_ID $TROUPE_JOB_ID", Session: messages.SessionID(session),
+				Program: messages.Program{Text: "echo $TROUPE_SCOPE $TROUPE_SESSION_ID $TROUPE_JOB_ID"}, Session: messages.SessionID(session),
 			})
 			if err != nil {
 				told[i] = err.Error()

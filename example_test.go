@@ -18,7 +18,7 @@ func ExampleNode_Run() {
 		fmt.Println(err)
 		return
 	}
-	job, err := node.Run(ctx, messages.RunCommand{Text: "echo hello; exit 3", Timeout: time.Minute})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "echo hello; exit 3"}, Timeout: time.Minute})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -49,7 +49,7 @@ func ExampleNode_Subscribe() {
 		fmt.Println(err)
 		return
 	}
-	job, err := node.Run(ctx, messages.RunCommand{Text: "read -r line; exit 7", Stdin: messages.StdinPipe, Background: true})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "read -r line; exit 7"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync})
 	fmt.Println(job.State, job.Background, err)
 
 	_, err = troupe.AskFor[messages.InputWritten](ctx, node, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})

@@ -21,7 +21,7 @@ func TestALibraryHearsOfFaults(t *testing.T) {
 	node, err := troupe.Open(context.Background(), troupe.Options{Dir: filepath.Join(t.TempDir(), "out"), Log: zerolog.New(zerolog.SyncWriter(&log))})
 	require.NoError(t, err)
 	text := `rm "$BASH_SOURCE" && mkdir "$BASH_SOURCE"; exit` + strings.Repeat("\n: nothing", 20_000)
-	job, err := node.Run(context.Background(), messages.RunCommand{Text: text})
+	job, err := node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: text}})
 	require.NoError(t, err)
 	require.True(t, job.HasFlag(messages.FlagKeeperFault), "%+v", job)
 	require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{}))

@@ -41,7 +41,7 @@ func TestFailuresAreTold(t *testing.T) {
 	node, err := troupe.Open(context.Background(), troupe.Options{Dir: filepath.Join(t.TempDir(), "out"), Middleware: []actor.ReceiverMiddleware{count, crash}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{})) }()
-	job, err := node.Run(context.Background(), messages.RunCommand{Text: "echo begun; exec sleep 600", Background: true})
+	job, err := node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "echo begun; exec sleep 600"}, Mode: messages.ModeAsync})
 	require.NoError(t, err)
 	out, err := node.Output(context.Background(), job.ID, messages.Merged, 0)
 	require.NoError(t, err)

@@ -43,9 +43,9 @@ func TestFaultDirectoryHangsInTheKernel(t *testing.T) {
 	defer cancel()
 	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(t.TempDir(), "out")})
 	require.NoError(t, err)
-	hangs := node.Submit(messages.RunCommand{Text: "true", Dir: dir})
+	hangs := node.Submit(messages.RunCommand{Program: messages.Program{Text: "true"}, Dir: dir})
 	for range 20 {
-		job, err := node.Run(ctx, messages.RunCommand{Text: "true", Session: "other"})
+		job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "true"}, Session: "other"})
 		require.NoError(t, err)
 		require.Equal(t, messages.Exited, job.End.Outcome)
 	}
@@ -55,7 +55,7 @@ func TestFaultDirectoryHangsInTheKernel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, job.End.Outcome)
 
-	last := node.Submit(messages.RunCommand{Text: "true", Dir: dir})
+	last := node.Submit(messages.RunCommand{Program: messages.Program{Text: "true"}, Dir: dir})
 	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	job, err = last.Wait(ctx)
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func TestInputIsWritten(t *testing.T) {
 	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(t.TempDir(), "out")})
 	require.NoError(t, err)
 	start := func(session messages.SessionID, text string) messages.JobID {
-		job, err := node.Run(ctx, messages.RunCommand{Session: session, Text: text, Stdin: messages.StdinPipe, Background: true})
+		job, err := node.Run(ctx, messages.RunCommand{Session: session, Program: messages.Program{Text: text}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync})
 		require.NoError(t, err)
 		return job.ID
 	}

@@ -20,7 +20,7 @@ func TestANodeIsNotShutDownByAsk(t *testing.T) {
 		_, err = node.Ask(ctx, messages.ShutdownNode{KeepJobs: keep})
 		require.ErrorIs(t, err, &messages.Error{Code: messages.Refused})
 	}
-	job, err := node.Run(ctx, messages.RunCommand{Text: "exit 3"})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "exit 3"}})
 	require.NoError(t, err)
 	require.Equal(t, 3, job.End.Shell())
 	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
@@ -32,7 +32,7 @@ func TestANodeDoesNotLeaveJobsBehind(t *testing.T) {
 	ctx := context.Background()
 	node, err := troupe.Open(ctx, troupe.Options{})
 	require.NoError(t, err)
-	run := node.Submit(messages.RunCommand{Text: "sleep 600"})
+	run := node.Submit(messages.RunCommand{Program: messages.Program{Text: "sleep 600"}})
 
 	require.ErrorIs(t, node.Shutdown(ctx, messages.ShutdownNode{KeepJobs: true}), &messages.Error{Code: messages.Unsupported})
 	job, err := node.Job(ctx, messages.JobID(run.UID))

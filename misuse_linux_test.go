@@ -31,11 +31,11 @@ func (trap) Refuse(*messages.Error) any { panic("a refusal that fails") }
 func TestAskTakesRequestsByValue(t *testing.T) {
 	node, _ := host{}.open(t, actors.Limits{})
 	defer shut(t, node)
-	job, err := node.Run(context.Background(), messages.RunCommand{Text: "exec sleep 600", Background: true})
+	job, err := node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "exec sleep 600"}, Mode: messages.ModeAsync})
 	require.NoError(t, err)
 	for _, r := range []messages.Refusable{
 		&messages.StopCommand{Job: job.ID, Grace: -1}, &messages.SignalCommand{Job: job.ID, Signal: "KILL"}, &messages.FindJob{Job: job.ID},
-		&messages.ListJobs{}, &messages.WaitJobs{}, &messages.ShutdownNode{}, &messages.RunCommand{Text: "true"}, (*messages.StopCommand)(nil),
+		&messages.ListJobs{}, &messages.WaitJobs{}, &messages.ShutdownNode{}, &messages.RunCommand{Program: messages.Program{Text: "true"}}, (*messages.StopCommand)(nil),
 		trap{},
 		nil,
 	} {
@@ -55,14 +55,14 @@ func TestARunIsWaitedForOnce(t *testing.T) {
 	ctx := context.Background()
 	for name, first := range map[string]time.Duration{"after its result": time.Minute, "given up before": 0} {
 		bound, cancel := context.WithTimeout(ctx, first)
-		s := node.Submit(messages.RunCommand{Text: "echo one"})
+		s := node.Submit(messages.RunCommand{Program: messages.Program{Text: "echo one"}})
 		_, err := s.Wait(bound)
 		cancel()
 		require.Equal(t, first == 0, err != nil, name)
 		_, err = s.Wait(ctx)
 		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams}, name)
 		for range 3 {
-			job, err := node.Run(ctx, messages.RunCommand{Text: "echo stranger"})
+			job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "echo stranger"}})
 			require.NoError(t, err, name)
 			require.Equal(t, "echo stranger", job.Command, name)
 		}
@@ -75,7 +75,7 @@ func TestAFollowerOutlivesTheRecord(t *testing.T) {
 	defer shut(t, node)
 	ctx := context.Background()
 	for name, begun := range map[string]int{"not read before": 0, "begun": 1, "at its end": 108_894} {
-		job, err := node.Run(ctx, messages.RunCommand{Text: "seq 1 20000"})
+		job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "seq 1 20000"}})
 		require.NoError(t, err)
 		out, err := node.Output(ctx, job.ID, messages.Merged, 0)
 		require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestAStreamThatIsNone(t *testing.T) {
 	node, _ := host{}.open(t, actors.Limits{})
 	defer shut(t, node)
 	ctx := context.Background()
-	job, err := node.Run(ctx, messages.RunCommand{Text: "echo x"})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "echo x"}})
 	require.NoError(t, err)
 	for _, stream := range []messages.Stream{messages.Stderr, 9} {
 		_, kept := node.KeepOutput(job, stream)
@@ -114,7 +114,7 @@ func TestAStreamThatIsNone(t *testing.T) {
 func TestAClosedNodeSaysSo(t *testing.T) {
 	node, _ := host{}.open(t, actors.Limits{})
 	ctx := context.Background()
-	job, err := node.Run(ctx, messages.RunCommand{Text: "echo x"})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "echo x"}})
 	require.NoError(t, err)
 	shut(t, node)
 	_, err = node.KeepOutput(job, messages.Merged)

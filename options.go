@@ -254,7 +254,7 @@ func environment(host []string, socket, state string) func(messages.RunCommand, 
 	}
 	usual, usualDropped, _ := shelltext.Environment(messages.RunCommand{}, host)
 	return func(r messages.RunCommand, self actors.JobEnv) ([]string, []string, *messages.Error) {
-		if (r.EnvPolicy == "" || r.EnvPolicy == messages.EnvAllow) && len(r.Env) == 0 {
+		if (r.Env.Policy == "" || r.Env.Policy == messages.EnvAllow) && len(r.Env.Set) == 0 {
 			env := append(make([]string, 0, len(usual)+2+shelltext.SelfVars), usual...)
 			return withSelf(env, self), usualDropped, nil
 		}

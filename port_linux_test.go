@@ -46,7 +46,7 @@ func TestAwaitAPort(t *testing.T) {
 	require.NoError(t, free.Close())
 
 	job, err := node.Run(ctx, messages.RunCommand{
-		Text: fmt.Sprintf("%s -c '%s' %d; exit 3", python, listener, port), Stdin: messages.StdinPipe, Background: true,
+		Program: messages.Program{Text: fmt.Sprintf("%s -c '%s' %d; exit 3", python, listener, port)}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync,
 	})
 	require.NoError(t, err)
 	require.True(t, await(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "bound"}, 0).Satisfied)

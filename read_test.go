@@ -19,7 +19,7 @@ func TestOutputReadRightBehindTheEnd(t *testing.T) {
 	defer func() { require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{})) }()
 	views := []messages.View{{Kind: messages.ViewRange}, {Kind: messages.ViewSize}, {Kind: messages.ViewTail}}
 	for i := range 102 {
-		job, err := node.Run(ctx, messages.RunCommand{Text: "echo x"})
+		job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "echo x"}})
 		require.NoError(t, err)
 		view := views[i%len(views)]
 		reply, err := node.Ask(ctx, messages.ReadOutput{Job: job.ID, View: view})

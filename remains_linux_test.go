@@ -95,7 +95,7 @@ func hostToBeKilled(t *testing.T, dir string) {
 	node, err := troupe.Open(ctx, troupe.Options{Dir: dir, OwnProcess: true, NoCgroup: true})
 	require.NoError(t, err)
 	job, err := node.Run(ctx, messages.RunCommand{
-		Text: "(setsid sleep 600 & echo $!); (trap '' TERM; sleep 600) & echo $!; echo $$; wait", Background: true,
+		Program: messages.Program{Text: "(setsid sleep 600 & echo $!); (trap '' TERM; sleep 600) & echo $!; echo $$; wait"}, Mode: messages.ModeAsync,
 	})
 	require.NoError(t, err)
 	output, err := node.Output(ctx, messages.JobID(job.UID), messages.Merged, 0)

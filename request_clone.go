@@ -30,7 +30,7 @@ func cloneRequest(request messages.Refusable) messages.Refusable {
 }
 
 func cloneRun(r messages.RunCommand) messages.RunCommand {
-	r.Argv, r.Env, r.BaseEnv, r.OnFinish = slices.Clone(r.Argv), slices.Clone(r.Env), slices.Clone(r.BaseEnv), slices.Clone(r.OnFinish)
+	r.Argv, r.Env.Set, r.Env.Base, r.OnFinish = slices.Clone(r.Argv), slices.Clone(r.Env.Set), slices.Clone(r.Env.Base), slices.Clone(r.OnFinish)
 	if r.Open != nil {
 		plan := clonePlan(*r.Open)
 		r.Open = &plan
@@ -39,6 +39,6 @@ func cloneRun(r messages.RunCommand) messages.RunCommand {
 }
 
 func clonePlan(p messages.SessionPlan) messages.SessionPlan {
-	p.Env, p.BaseEnv = slices.Clone(p.Env), slices.Clone(p.BaseEnv)
+	p.Env.Set, p.Env.Base = slices.Clone(p.Env.Set), slices.Clone(p.Env.Base)
 	return p
 }

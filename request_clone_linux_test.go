@@ -21,7 +21,7 @@ func TestInputIsWhatItWasWhenItWasGiven(t *testing.T) {
 	defer shut(t, node)
 	ctx := context.Background()
 	reads := filepath.Join(t.TempDir(), "reads")
-	job, err := node.Run(ctx, messages.RunCommand{Text: "until [ -e " + reads + " ]; do sleep 0.01; done; tr -d a | wc -c", Stdin: messages.StdinPipe, Background: true})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "until [ -e " + reads + " ]; do sleep 0.01; done; tr -d a | wc -c"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync})
 	require.NoError(t, err)
 	say := func(ctx context.Context, r messages.Refusable) error {
 		reply, err := node.Ask(ctx, r)
@@ -52,23 +52,23 @@ func TestARequestIsItsCallersAgain(t *testing.T) {
 	defer shut(t, node)
 	ctx := context.Background()
 	argv := []string{"echo", "one"}
-	job, err := node.Run(ctx, messages.RunCommand{Argv: argv})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Argv: argv}})
 	require.NoError(t, err)
 	argv[1] = "two"
 	job, err = node.Job(ctx, job.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"echo", "one"}, job.Argv)
 
-	plan := &messages.SessionPlan{Backend: messages.BackendShell, Env: []string{"A=1"}}
+	plan := &messages.SessionPlan{Backend: messages.BackendShell, Env: messages.Env{Set: []string{"A=1"}}}
 	run := func(text string) string {
-		job, err := node.Run(ctx, messages.RunCommand{Text: text, Session: "s", Open: plan})
+		job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: text}, Session: "s", Open: plan})
 		require.NoError(t, err)
 		v, err := node.View(job, view.Options{Bytes: 100})
 		require.NoError(t, err)
 		return v.Text
 	}
 	require.Equal(t, "1\n", run("echo $A"))
-	plan.Env[0] = "A=2"
+	plan.Env.Set[0] = "A=2"
 	run("unset A; exec false") // the next command has a shell made anew, by the plan
 	require.Equal(t, "1\n", run("echo $A"))
 }

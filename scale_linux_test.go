@@ -179,7 +179,7 @@ func files(t *testing.T, dir string) (n int) {
 func TestCommandsInARowLeaveNothing(t *testing.T) {
 	inHosts(t, func(t *testing.T, h host) {
 		first, _ := h.open(t, actors.Limits{}) // has the runtime open what it keeps
-		_, err := first.Run(context.Background(), messages.RunCommand{Argv: []string{"true"}})
+		_, err := first.Run(context.Background(), messages.RunCommand{Program: messages.Program{Argv: []string{"true"}}})
 		require.NoError(t, err)
 		shut(t, first)
 		descriptors, others := entries(t, "/proc/self/fd"), goleak.IgnoreCurrent()
@@ -215,14 +215,14 @@ func TestCommandsInARowLeaveNothing(t *testing.T) {
 // runOneOf runs a command that leaves nothing, memory, a file or a process.
 func runOneOf(t *testing.T, node *troupe.Node, i int) {
 	t.Helper()
-	r := messages.RunCommand{Argv: []string{"true"}}
+	r := messages.RunCommand{Program: messages.Program{Argv: []string{"true"}}}
 	switch i % 20 {
 	case 1, 11:
-		r = messages.RunCommand{Text: "echo some"}
+		r = messages.RunCommand{Program: messages.Program{Text: "echo some"}}
 	case 2:
-		r = messages.RunCommand{Text: "head -c 60000 /dev/zero"}
+		r = messages.RunCommand{Program: messages.Program{Text: "head -c 60000 /dev/zero"}}
 	case 3:
-		r = messages.RunCommand{Text: "sleep " + mark() + " & echo other", OnExit: messages.KillChildren}
+		r = messages.RunCommand{Program: messages.Program{Text: "sleep " + mark() + " & echo other"}, OnExit: messages.KillChildren}
 	}
 	job, err := node.Run(context.Background(), r)
 	require.NoError(t, err)
@@ -237,7 +237,7 @@ func (h host) cgroups(t *testing.T, node *troupe.Node) string {
 		return ""
 	}
 	ctx := context.Background()
-	job, err := node.Run(ctx, messages.RunCommand{Argv: []string{"cat", "/proc/self/cgroup"}})
+	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Argv: []string{"cat", "/proc/self/cgroup"}}})
 	require.NoError(t, err)
 	out, err := node.Output(ctx, job.ID, messages.Merged, 0)
 	require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestEveryByteOfManyCommands(t *testing.T) {
 		var mu sync.Mutex
 		var all []byte
 		inFlight(n, 8, func(int) {
-			job, err := node.Run(ctx, messages.RunCommand{Text: "printf x"})
+			job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "printf x"}})
 			if err != nil || job.End.Outcome != messages.Exited || job.End.Shell() != 0 || job.OutputOpen || job.Output[0].Bytes != 1 {
 				t.Errorf("%+v, %v", job, err)
 				return
@@ -303,7 +303,7 @@ func TestCrowdEndsWithItsScope(t *testing.T) {
 		began := time.Now()
 		inFlight(n, 64, func(i int) {
 			job, err := node.Run(ctx, messages.RunCommand{
-				Scope: "crowd", Session: messages.SessionID(fmt.Sprint("s", i/50)), Argv: []string{"sleep", mark()}, Background: true,
+				Scope: "crowd", Session: messages.SessionID(fmt.Sprint("s", i/50)), Program: messages.Program{Argv: []string{"sleep", mark()}}, Mode: messages.ModeAsync,
 			})
 			if err != nil || job.State != messages.Running {
 				t.Errorf("job %d: %+v, %v", i, job, err)
@@ -345,7 +345,7 @@ func TestStopEndsAHostileTree(t *testing.T) {
 				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		})
-		job, err := node.Run(ctx, messages.RunCommand{Argv: tree.Command(), Background: true})
+		job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Argv: tree.Command()}, Mode: messages.ModeAsync})
 		require.NoError(t, err)
 		require.Equal(t, h.holds, job.Isolation)
 		out, err := node.Output(ctx, job.ID, messages.Merged, 0)

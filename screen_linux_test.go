@@ -38,7 +38,7 @@ func play(t *testing.T, text string) *player {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = node.Shutdown(context.Background(), messages.ShutdownNode{Grace: -1}) })
 	job, err := node.Run(ctx, messages.RunCommand{
-		Text: text, Background: true, Terminal: messages.Terminal{Rows: 24, Cols: 80}, Env: []string{"HOME=" + t.TempDir()}, // where they keep histories
+		Program: messages.Program{Text: text}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}}, Env: messages.Env{Set: []string{"HOME=" + t.TempDir()}}, // where they keep histories
 	})
 	require.NoError(t, err)
 	out, err := node.Output(ctx, job.ID, messages.Merged, 0)
@@ -189,14 +189,14 @@ func TestScreenOfAJobThatNeverBegan(t *testing.T) {
 	require.NoError(t, err)
 	defer shut(t, node)
 	size := messages.Terminal{Rows: 4, Cols: 20}
-	failed, err := node.Run(ctx, messages.RunCommand{Argv: []string{"/no/such/program"}, Terminal: size})
+	failed, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Argv: []string{"/no/such/program"}}, Stdio: messages.Stdio{Terminal: size}})
 	require.NoError(t, err)
 	require.Equal(t, messages.FailedToStart, failed.End.Outcome)
 	_, err = node.Ask(ctx, messages.OpenSession{Session: "one"})
 	require.NoError(t, err)
-	_, err = node.Run(ctx, messages.RunCommand{Session: "one", Text: "exec sleep 600", Background: true})
+	_, err = node.Run(ctx, messages.RunCommand{Session: "one", Program: messages.Program{Text: "exec sleep 600"}, Mode: messages.ModeAsync})
 	require.NoError(t, err)
-	waits := node.Submit(messages.RunCommand{Session: "one", Text: "echo never", Terminal: size})
+	waits := node.Submit(messages.RunCommand{Session: "one", Program: messages.Program{Text: "echo never"}, Stdio: messages.Stdio{Terminal: size}})
 	_, err = node.Stop(ctx, messages.JobID(waits.UID), 0)
 	require.NoError(t, err)
 	stopped, err := waits.Wait(ctx)

@@ -23,7 +23,7 @@ func TestLiveShellsOfALibrary(t *testing.T) {
 	require.NoError(t, err)
 	say := func(text string, code int) (string, messages.Job) {
 		t.Helper()
-		job, err := node.Run(ctx, messages.RunCommand{Session: "s", Text: text, Open: &messages.SessionPlan{Dir: dir, Umask: "0027", Env: []string{"GIVEN=yes"}}})
+		job, err := node.Run(ctx, messages.RunCommand{Session: "s", Program: messages.Program{Text: text}, Open: &messages.SessionPlan{Dir: dir, Umask: "0027", Env: messages.Env{Set: []string{"GIVEN=yes"}}}})
 		require.NoError(t, err)
 		require.Equal(t, messages.Exited, job.End.Outcome)
 		require.Equal(t, code, job.End.Shell())

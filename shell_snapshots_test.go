@@ -24,7 +24,7 @@ func TestLiveShellsKnowTheirUser(t *testing.T) {
 	require.NoError(t, err)
 	say := func(session messages.SessionID, home, text string) (string, messages.Job) {
 		t.Helper()
-		job, err := node.Run(ctx, messages.RunCommand{Session: session, Text: text, Open: &messages.SessionPlan{Env: []string{"HOME=" + home}}})
+		job, err := node.Run(ctx, messages.RunCommand{Session: session, Program: messages.Program{Text: text}, Open: &messages.SessionPlan{Env: messages.Env{Set: []string{"HOME=" + home}}}})
 		require.NoError(t, err)
 		require.Equal(t, messages.Exited, job.End.Outcome)
 		v, err := node.View(job, view.Options{Bytes: 1000})

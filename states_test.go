@@ -40,7 +40,7 @@ func TestListedJobsAreMeasuredByOneQuestion(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, node.Shutdown(t.Context(), messages.ShutdownNode{Grace: -1})) }()
 	for n := range 5 {
-		job, err := node.Run(t.Context(), messages.RunCommand{Argv: []string{"/bin/true"}, Background: true, Streams: messages.SeparateStreams})
+		job, err := node.Run(t.Context(), messages.RunCommand{Program: messages.Program{Argv: []string{"/bin/true"}}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
 		require.NoError(t, err)
 		if n > 0 {
 			logs.states[spill.Name{ID: string(job.UID), Stream: uint8(messages.Stderr)}] = spill.State{

@@ -69,7 +69,7 @@ func TestASubscriptionIsClosedOnce(t *testing.T) {
 	second, err := node.Subscribe(ctx, messages.Subscribe{Channel: "x", Now: true})
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
-	_, err = node.Run(ctx, messages.RunCommand{Text: "true"})
+	_, err = node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "true"}})
 	require.NoError(t, err)
 	_, err = second.Next(ctx)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestASessionOfTerminals(t *testing.T) {
 	reply, err := node.Ask(t.Context(), messages.OpenSession{Session: "seat", SessionPlan: messages.SessionPlan{Backend: "pty", Terminal: messages.Terminal{Rows: 30, Cols: 100}}})
 	require.NoError(t, err)
 	require.NoError(t, messages.Refusal(reply))
-	job, err := node.Run(t.Context(), messages.RunCommand{Session: "seat", Text: "stty size; echo err >&2; exit 3", Streams: messages.SeparateStreams})
+	job, err := node.Run(t.Context(), messages.RunCommand{Session: "seat", Program: messages.Program{Text: "stty size; echo err >&2; exit 3"}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
 	require.NoError(t, err)
 	require.Equal(t, 3, job.End.Shell())
 	require.Equal(t, "pty", job.Backend)
@@ -54,7 +54,7 @@ func whole(t *testing.T, node *troupe.Node, job messages.Job) string {
 func TestACommandOnATerminal(t *testing.T) {
 	node := onTerminals(t)
 	job, err := node.Run(t.Context(), messages.RunCommand{
-		Text: "read x; stty size; read -s y; cat > /dev/null; echo $x $y", Terminal: messages.Terminal{Rows: 24, Cols: 80}, Background: true,
+		Program: messages.Program{Text: "read x; stty size; read -s y; cat > /dev/null; echo $x $y"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}}, Mode: messages.ModeAsync,
 	})
 	require.NoError(t, err)
 	require.Equal(t, "pipe", job.Backend)

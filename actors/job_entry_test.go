@@ -12,7 +12,7 @@ import (
 // until it is settled: of the many jobs that are over nothing of a request is left.
 func TestAnEntryLetsGoOfTheRequest(t *testing.T) {
 	s := newSupervisor(&Deps{})
-	r := &messages.RunCommand{Text: "make", Open: &messages.SessionPlan{Env: []string{"A=b"}}}
+	r := &messages.RunCommand{Program: messages.Program{Text: "make"}, Open: &messages.SessionPlan{Env: messages.Env{Set: []string{"A=b"}}}}
 	e := &jobEntry{job: &messages.Job{ID: "j1", State: messages.Starting}, run: r, env: []string{"A=b"}, terms: jobOptionsOf(r)}
 	s.jobs["j1"] = e
 	s.applyFact(unsent{}, messages.CommandChanged{}, &messages.Job{ID: "j1", State: messages.Starting})

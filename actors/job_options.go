@@ -23,7 +23,7 @@ type jobOptions struct {
 
 func jobOptionsOf(r *messages.RunCommand) *jobOptions {
 	return &jobOptions{
-		open: r.Open, shell: r.Shell, background: r.Background, shown: r.Shown, named: r.Dir != "",
+		open: r.Open, shell: r.Shell, background: r.Mode.Background(), shown: r.Shown, named: r.Dir != "",
 		promoteAfter: r.PromoteAfter, grace: r.Grace, onExit: r.OnExit,
 	}
 }

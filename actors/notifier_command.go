@@ -121,10 +121,9 @@ func (e *commandNotifier) run(ctx actor.Context) {
 		key = fmt.Sprintf("%s afresh %d", key, n)
 	}
 	ctx.Request(ctx.Parent(), messages.RunCommand{
-		Key: key, Principal: noticePrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
-		Description: fmt.Sprintf("notice of the end of job %s", d.Job.ID),
-		Stdin:       messages.StdinPipe, Background: true, Timeout: noticeTimeout, OnExit: messages.KillChildren,
-		Quota: messages.Quota{Bytes: noticeOutput, Policy: "elide"},
+		Key: key, Labels: messages.Labels{Principal: noticePrincipal, Tag: d.ID(), Description: fmt.Sprintf("notice of the end of job %s", d.Job.ID)}, Scope: messages.NoticeScope, Program: messages.Program{Text: d.To}, Dir: dir,
+		Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync, Timeout: noticeTimeout, OnExit: messages.KillChildren,
+		Store: messages.Store{Quota: messages.Quota{Bytes: noticeOutput, Policy: "elide"}},
 	})
 }
 

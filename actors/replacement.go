@@ -113,7 +113,7 @@ func (s *supervisor) withdrawReplacement(ctx actor.Context) bool {
 	}
 	p := s.replacements[i]
 	p.client = nil
-	if !p.run.Background {
+	if !p.run.Mode.Background() {
 		s.replacements = slices.Delete(s.replacements, i, i+1)
 		p.repeatEarly(ctx)
 	}

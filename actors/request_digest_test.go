@@ -13,28 +13,28 @@ import (
 // stands here must not change, whatever fields a request gets.
 func TestDigestsAreForEver(t *testing.T) {
 	full := messages.RunCommand{
-		UID: "01JD", Key: "k", Principal: "p", Tag: "t", Scope: "a/b", Session: "s", Name: "n", Description: "d",
-		Open: &messages.SessionPlan{Backend: messages.BackendShell, Dir: "/w", BaseEnv: []string{"C=3"}, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
-		Text: "make", Dir: "/src", Env: []string{"A=1", ""}, BaseEnv: []string{"B=2"}, Background: true,
-		Terminal: messages.Terminal{Rows: 5}, Timeout: 1<<60 + 1, Grace: -1, OnFinish: []string{"tell"}, Quota: messages.Quota{Bytes: 7},
+		UID: "01JD", Key: "k", Labels: messages.Labels{Principal: "p", Tag: "t", Name: "n", Description: "d"}, Scope: "a/b", Session: "s",
+		Open:    &messages.SessionPlan{Backend: messages.BackendShell, Dir: "/w", Env: messages.Env{Base: []string{"C=3"}}, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
+		Program: messages.Program{Text: "make"}, Dir: "/src", Env: messages.Env{Set: []string{"A=1", ""}, Base: []string{"B=2"}}, Mode: messages.ModeAsync,
+		Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 5}}, Timeout: 1<<60 + 1, Grace: -1, OnFinish: []string{"tell"}, Store: messages.Store{Quota: messages.Quota{Bytes: 7}},
 	}
-	plain := messages.RunCommand{Key: "k", Text: "make"}
+	plain := messages.RunCommand{Key: "k", Program: messages.Program{Text: "make"}}
 	opens := plain
 	opens.Open = &messages.SessionPlan{}
 	for name, c := range map[string]struct {
 		r    messages.RunCommand
 		want string
 	}{
-		"plain": {plain, "2:822460cd61688fb2087d167271a67358f1a1d633baa310376e73594de80ddaf9"},
-		"opens": {opens, "2:c7ca8c40173c928a6aeeddd9a4f993c2b1df36db3608309866e201e5572a1f2c"},
-		"full":  {full, "2:9401abd449a1c12decdf79ca08adb543506d764eceb0a3677c13aec3b08751e5"},
+		"plain": {plain, "3:f1d20b7e4af35827a15451afb85701570a2a2dd86dd73c301c646b361f072cbd"},
+		"opens": {opens, "3:405f8b40b9c3c4c4b8b2ddd9eb668e0f40122d82a938ad0dd0ddb9ecfe0ae5c1"},
+		"full":  {full, "3:a64e49bbe5f22dda3b3713f54b07f2375a814486d41d4f735e5d9ce60edc9df0"},
 	} {
 		if got := digest(c.r); got != c.want {
 			t.Errorf("%s: got %s", name, got)
 		}
 		again := c.r
-		again.UID, again.BaseEnv = "01JE", []string{"other"}
-		if !sameRequest(digest(c.r), again) || !sameRequest(sumOf(comparable(c.r)), again) {
+		again.UID, again.Env.Base = "01JE", []string{"other"}
+		if !sameRequest(digest(c.r), again) || !sameRequest("2:of an older version", again) {
 			t.Errorf("%s: it is not the same at another try, or behind an older version", name)
 		}
 	}
@@ -43,31 +43,33 @@ func TestDigestsAreForEver(t *testing.T) {
 // Each field of a request makes another one of it.
 func TestDigestsTellRequestsApart(t *testing.T) {
 	seen := map[string]string{digest(messages.RunCommand{}): "nothing"}
-	of := reflect.TypeFor[messages.RunCommand]()
-	for i := range of.NumField() {
-		name := of.Field(i).Name
-		if name == "quiet" || name == "UID" || name == "BaseEnv" {
-			continue
+	var each func(name string, r *messages.RunCommand, v reflect.Value)
+	each = func(name string, r *messages.RunCommand, v reflect.Value) {
+		if name == ".UID" || name == ".Key" || name == ".Env.Base" {
+			return
 		}
-		var r messages.RunCommand
-		field := reflect.ValueOf(&r).Elem().Field(i)
-		switch field.Kind() {
+		switch v.Kind() {
 		case reflect.String:
-			field.SetString("x")
+			v.SetString("x")
 		case reflect.Bool:
-			field.SetBool(true)
+			v.SetBool(true)
 		case reflect.Int, reflect.Int8, reflect.Int64:
-			field.SetInt(int64(time.Second))
+			v.SetInt(int64(time.Second))
 		case reflect.Slice:
-			field.Set(reflect.ValueOf([]string{"x"}))
+			v.Set(reflect.ValueOf([]string{"x"}))
 		case reflect.Pointer:
-			field.Set(reflect.ValueOf(&messages.SessionPlan{}))
+			v.Set(reflect.ValueOf(&messages.SessionPlan{}))
 		case reflect.Struct:
-			field.Field(0).SetInt(3)
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.Name != "quiet" {
+					each(name+"."+f.Name, r, v.Field(i))
+				}
+			}
+			return
 		default:
-			t.Fatalf("%s is a %s", name, field.Kind())
+			t.Fatalf("%s is a %s", name, v.Kind())
 		}
-		d := digest(r)
+		d := digest(*r)
 		if other, ok := seen[d]; ok {
 			t.Errorf("%s is digested as %s", name, other)
 		}
@@ -75,5 +77,8 @@ func TestDigestsTellRequestsApart(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 		seen[d] = name
+		v.SetZero()
 	}
+	var r messages.RunCommand
+	each("", &r, reflect.ValueOf(&r).Elem())
 }

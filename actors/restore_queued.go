@@ -71,10 +71,10 @@ func (s *supervisor) queuedAgain(ctx actor.Context, e *jobEntry) {
 // running job.
 func (s *supervisor) restoreQueued(ctx actor.Context, e *jobEntry) {
 	s.admission.Readmit(e.job.ID, e.job.Scope)
-	if !e.run.Background {
+	if !e.run.Mode.Background() {
 		e.leftRunning, e.budget = e.job.Background, e.terms.promoteAfter
 	}
-	waits := !e.run.Background && !e.leftRunning
+	waits := !e.run.Mode.Background() && !e.leftRunning
 	if waits {
 		e.clientWaiting = true
 		e.terms.promoteAfter = 0 // as in restoreJob

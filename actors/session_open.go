@@ -84,7 +84,7 @@ func (s *session) startRejected(ctx actor.Context, err *messages.Error) {
 // environ returns the environment with which the session's live shell starts.
 func (s *session) environ() ([]string, *messages.Error) {
 	env, _, err := s.deps.Environment(messages.RunCommand{
-		EnvPolicy: s.open.EnvPolicy, BaseEnv: s.open.BaseEnv, Env: s.open.Env,
+		Env: messages.Env{Policy: s.open.Env.Policy, Base: s.open.Env.Base, Set: s.open.Env.Set},
 	}, JobEnv{Scope: s.open.Scope, Session: s.open.Session})
 	return env, err
 }
@@ -92,7 +92,7 @@ func (s *session) environ() ([]string, *messages.Error) {
 // ownPath reports whether the shell starts with the PATH of its client, which may have more
 // entries than the shell's own setup makes.
 func (s *session) ownPath() bool {
-	return s.open.EnvPolicy == messages.EnvCaller || slices.ContainsFunc(s.open.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+	return s.open.Env.Policy == messages.EnvCaller || slices.ContainsFunc(s.open.Env.Set, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 }
 
 // cannotOpen stores why there is no executor and reports that the session is not open.

@@ -14,14 +14,14 @@ func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
 	dir, env, shell := job.Dir, t.place.env, cmp.Or(run.Shell, s.open.Shell)
 	if s.capabilities.Keeps { // only the changes: the shell has a directory and an environment
-		dir, env, shell = run.Dir, run.Env, s.open.Shell
+		dir, env, shell = run.Dir, run.Env.Set, s.open.Shell
 	}
 	return backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
 		Shell: shell, Dir: dir, Env: env, Umask: run.Mask(),
 		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal, Ended: inputEnded(run, job.Terminal)},
 		Grace:  lifecycle.Grace(run.Grace),
-		OnExit: run.OnExit, Detach: run.Detach,
+		OnExit: run.OnExit, Detach: run.Mode == messages.ModeDetached,
 		Log: plan(run, job.Session),
 	}
 }
@@ -29,7 +29,7 @@ func (s *session) spec(t *ticket) backends.Command {
 // inputEnded reports whether the terminal of a job gets no input: its client has none and
 // waits for the end.
 func inputEnded(run *messages.RunCommand, t messages.Terminal) bool {
-	return t != (messages.Terminal{}) && run.Stdin == messages.StdinNull && !run.Background && !run.Shown
+	return t != (messages.Terminal{}) && run.Stdin == messages.StdinNull && !run.Mode.Background() && !run.Shown
 }
 
 // terminal returns the size of a job's terminal: the requested one, or that of the session if
@@ -65,7 +65,7 @@ func plan(run *messages.RunCommand, session messages.SessionID) spill.Plan {
 	if run.Persist {
 		p.Inline = -1
 	}
-	if run.Detach {
+	if run.Mode == messages.ModeDetached {
 		p.File = run.LogFile
 	}
 	return p

@@ -34,7 +34,6 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 		return
 	}
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
-	r.Background = r.Background || r.Detach // a detached job outlives its clients
 	if r.Key != "" && s.joinByKey(ctx, r, client) || s.joinByUID(ctx, r, client) {
 		return // also while the journal fails: the job has its place, and starts when that can be written
 	}
@@ -71,7 +70,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 	}
 	if client != nil {
 		e.replyTo = []*actor.PID{client}
-		e.clientWaiting = !r.Background
+		e.clientWaiting = !r.Mode.Background()
 	}
 	e.slotOffered = s.admission.TryAcquire(e.job.ID)
 	e.slotGranted = e.slotOffered
@@ -133,7 +132,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 		e.asked = &keyedRequest{idempotencyKey{r.Principal, r.Key}, digest(r)}
 		s.byKey[e.asked.idempotencyKey] = id
 	}
-	r.BaseEnv = nil // it is in env
+	r.Env.Base = nil // it is in env
 	e.run, e.terms = &r, jobOptionsOf(&r)
 	s.enter(e)
 	s.addNotices(e)
@@ -148,17 +147,11 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 	job := messages.Job{
 		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Principal: r.Principal, Tag: r.Tag,
 		Name: r.Name, Description: r.Description, Command: r.Text, Argv: r.Argv,
-		Mode: messages.ModeSync, Backend: DefaultBackend, State: messages.Queued,
+		Mode: cmp.Or(r.Mode, messages.ModeSync), Backend: DefaultBackend, State: messages.Queued,
 		Terminal: r.Terminal, Timeout: r.Timeout, Created: clock(), OnFinish: messages.Notices(r.OnFinish), Output: []messages.StreamOutput{{Stream: messages.Merged}},
 	}
 	if len(r.Argv) > 0 {
 		job.Command = strings.Join(r.Argv, " ")
-	}
-	if r.Background {
-		job.Mode = messages.ModeAsync
-	}
-	if r.Detach {
-		job.Mode = messages.ModeDetached
 	}
 	if r.Streams == messages.SeparateStreams && r.Terminal == (messages.Terminal{}) {
 		job.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}

@@ -37,7 +37,7 @@ func newOurAdoption(ctx context.Context, e assignment) (runner, error) {
 	}
 	o.talk = make([]messages.JobID, min(talkers, o.n))
 	return o, inFlight(starters/2, o.n, func(i int) error { // it takes 64 connections
-		r := messages.RunCommand{Session: inSession(i), Argv: crowdArgv(sleepMark(0)), Background: true}
+		r := messages.RunCommand{Session: inSession(i), Program: messages.Program{Argv: crowdArgv(sleepMark(0))}, Mode: messages.ModeAsync}
 		every := o.n / len(o.talk)
 		talks := i%every == 0 && i/every < len(o.talk)
 		if talks {

@@ -42,7 +42,7 @@ func (o *ourCommands) round(ctx context.Context) (values, error) {
 	times := make([]time.Duration, 0, o.n)
 	for range o.n {
 		start := time.Now()
-		if _, err := o.run(ctx, messages.RunCommand{Text: nothing}); err != nil {
+		if _, err := o.run(ctx, messages.RunCommand{Program: messages.Program{Text: nothing}}); err != nil {
 			return nil, err
 		}
 		times = append(times, time.Since(start))

@@ -47,7 +47,7 @@ func (o *ourCrowd) round(ctx context.Context) (values, error) {
 	mark := sleepMark(o.rounds)
 	start := time.Now()
 	err := inFlight(starters, o.n, func(i int) error {
-		_, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Argv: crowdArgv(mark)})
+		_, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Program: messages.Program{Argv: crowdArgv(mark)}})
 		return err
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *ourTrees) round(ctx context.Context) (values, error) {
 	o.rounds++
 	mark := sleepMark(o.rounds)
 	err := inFlight(o.trees, o.trees, func(i int) error {
-		job, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Argv: treeArgv(o.self, o.procs, mark)})
+		job, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Program: messages.Program{Argv: treeArgv(o.self, o.procs, mark)}})
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func succeeded(job messages.Job, err error) (messages.Job, error) {
 
 // begin starts a command in the background and returns when it runs.
 func (h *ourNode) begin(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
-	r.Background = true
+	r.Mode = messages.ModeAsync
 	job, err := h.node.Run(ctx, r)
 	if err == nil && job.State != messages.Running {
 		err = fmt.Errorf("%q is %s, not running (%v)", job.Command, job.State, job.End.Err)

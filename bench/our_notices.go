@@ -54,7 +54,7 @@ func (o *ourNotices) round(ctx context.Context) (values, error) {
 	err := inFlight(len(o.programs), len(o.programs), func(i int) error {
 		session := messages.SessionID(fmt.Sprintf("active-%d", i))
 		for range o.exits {
-			job, err := o.run(ctx, messages.RunCommand{Session: session, Argv: []string{o.programs[i]}})
+			job, err := o.run(ctx, messages.RunCommand{Session: session, Program: messages.Program{Argv: []string{o.programs[i]}}})
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func newOurAsks(ctx context.Context, e assignment) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	job, err := h.begin(ctx, messages.RunCommand{Argv: crowdArgv(sleepMark(0))})
+	job, err := h.begin(ctx, messages.RunCommand{Program: messages.Program{Argv: crowdArgv(sleepMark(0))}})
 	return &ourAsks{h, e.Size.Asks, job.ID}, err
 }
 

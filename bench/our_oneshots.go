@@ -33,7 +33,7 @@ func (o *ourOneShots) round(ctx context.Context) (values, error) {
 	times := make([]time.Duration, 0, o.n)
 	for range o.n {
 		start := time.Now()
-		job, err := o.run(ctx, messages.RunCommand{Text: nothing})
+		job, err := o.run(ctx, messages.RunCommand{Program: messages.Program{Text: nothing}})
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (o *ourBurst) round(ctx context.Context) (values, error) {
 		heard <- nil
 	}()
 	err := inFlight(o.workers, o.n, func(int) error {
-		_, err := o.run(ctx, messages.RunCommand{Text: nothing})
+		_, err := o.run(ctx, messages.RunCommand{Program: messages.Program{Text: nothing}})
 		return err
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func newOurSpill(ctx context.Context, e assignment) (runner, error) {
 	if o.sum, err = o.content.sum(); err != nil {
 		return o, err
 	}
-	_, err = o.run(ctx, messages.RunCommand{Text: warmUp})
+	_, err = o.run(ctx, messages.RunCommand{Program: messages.Program{Text: warmUp}})
 	return o, err
 }
 
@@ -120,7 +120,7 @@ func (o *ourSpill) round(ctx context.Context) (values, error) {
 	}
 	before := ownStatus("VmRSS")
 	start := time.Now()
-	job, err := o.run(ctx, messages.RunCommand{Text: o.content.producer()})
+	job, err := o.run(ctx, messages.RunCommand{Program: messages.Program{Text: o.content.producer()}})
 	if err != nil {
 		return nil, err
 	}

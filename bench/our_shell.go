@@ -69,5 +69,5 @@ func (o *ourShell) round(ctx context.Context) (values, error) {
 
 // command runs one command to its end, which must be a success.
 func (l inLiveShell) command(ctx context.Context) (messages.Job, error) {
-	return l.node.run(ctx, messages.RunCommand{Session: l.session, Text: ":", Open: &l.plan})
+	return l.node.run(ctx, messages.RunCommand{Session: l.session, Program: messages.Program{Text: ":"}, Open: &l.plan})
 }

@@ -33,7 +33,7 @@ func newOurFlood(ctx context.Context, e assignment) (runner, error) {
 
 func (o ourFlood) round(ctx context.Context) (values, error) {
 	start := time.Now()
-	job, err := o.run(ctx, messages.RunCommand{Text: plainTerminal + o.content.producer(), Terminal: aTerminal()})
+	job, err := o.run(ctx, messages.RunCommand{Program: messages.Program{Text: plainTerminal + o.content.producer()}, Stdio: messages.Stdio{Terminal: aTerminal()}})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func newOurTerminals(ctx context.Context, e assignment) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.warm(ctx, messages.RunCommand{Terminal: aTerminal()}); err != nil {
+	if err := h.warm(ctx, messages.RunCommand{Stdio: messages.Stdio{Terminal: aTerminal()}}); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return &ourTerminals{ourNode: h, n: e.Size.Terminals, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
@@ -93,7 +93,7 @@ func (o *ourTerminals) round(ctx context.Context) (values, error) {
 	o.rounds++
 	mark := sleepMark(o.rounds)
 	err := inFlight(starters, o.n, func(i int) error {
-		_, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Argv: crowdArgv(mark), Terminal: aTerminal()})
+		_, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Program: messages.Program{Argv: crowdArgv(mark)}, Stdio: messages.Stdio{Terminal: aTerminal()}})
 		return err
 	})
 	if err != nil {

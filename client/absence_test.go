@@ -129,7 +129,7 @@ func TestARunComesBackToItsJob(t *testing.T) {
 			b, _ := io.ReadAll(r.Body)
 			bodies <- string(b) + r.Header.Get(wire.KeyHeader)
 		}
-		for _, r := range []messages.RunCommand{{Text: "true"}, {Text: "true", Key: "k"}} {
+		for _, r := range []messages.RunCommand{{Program: messages.Program{Text: "true"}}, {Program: messages.Program{Text: "true"}, Key: "k"}} {
 			c := successors(t, daemonLife{asked: asked}, daemonLife{after: time.Second, asked: asked, says: says(`{"v":1,"id":"j1","state":"finished"}`)})
 			result, err := c.Run(t.Context(), r)
 			require.NoError(t, err)

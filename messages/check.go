@@ -77,16 +77,16 @@ func (r RunCommand) checkNames() *Error {
 }
 
 func (r RunCommand) checkEnv() *Error {
-	if len(r.Env)+len(r.BaseEnv) > MaxEnv {
+	if len(r.Env.Set)+len(r.Env.Base) > MaxEnv {
 		return &Error{
 			Code: TooLarge, Reason: "too_many",
-			Message: fmt.Sprintf("the environment has %d variables; at most %d are allowed", len(r.Env)+len(r.BaseEnv), MaxEnv),
+			Message: fmt.Sprintf("the environment has %d variables; at most %d are allowed", len(r.Env.Set)+len(r.Env.Base), MaxEnv),
 		}
 	}
-	if len(r.BaseEnv) > 0 && r.EnvPolicy != EnvCaller {
+	if len(r.Env.Base) > 0 && r.Env.Policy != EnvCaller {
 		return Invalid("base_env", "the base environment is only for the env_policy caller; use env")
 	}
-	for _, kv := range r.Env {
+	for _, kv := range r.Env.Set {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok {
 			return &Error{
@@ -148,8 +148,8 @@ func (r RunCommand) checkModes() *Error {
 		return Invalid("stdin", fmt.Sprintf("invalid stdin mode %q: use null or pipe", r.Stdin))
 	case !ok(string(r.OnExit), string(AdoptChildren), string(KeepChildren), string(KillChildren)):
 		return Invalid("on_exit", fmt.Sprintf("invalid on_exit %q: use adopt, keep or kill", r.OnExit))
-	case !ok(string(r.EnvPolicy), string(EnvCaller), string(EnvAllow), string(EnvAgent), string(EnvClean)):
-		return Invalid("env_policy", fmt.Sprintf("invalid environment policy %q: use caller, allow, agent or clean", r.EnvPolicy))
+	case !ok(string(r.Env.Policy), string(EnvCaller), string(EnvAllow), string(EnvAgent), string(EnvClean)):
+		return Invalid("env_policy", fmt.Sprintf("invalid environment policy %q: use caller, allow, agent or clean", r.Env.Policy))
 	case !ok(r.Quota.Policy, "elide", "keep_head", "pause", "kill"):
 		return Invalid("max_output", fmt.Sprintf("invalid output policy %q: use elide, keep_head, pause or kill", r.Quota.Policy))
 	case r.Umask != "" && r.Mask() < 0:
@@ -167,9 +167,9 @@ func (r RunCommand) checkModes() *Error {
 // checkDetach returns which other part of a request excludes Detach, or nil.
 func (r RunCommand) checkDetach() *Error {
 	switch {
-	case !r.Detach && r.LogFile != "":
+	case r.Mode != ModeDetached && r.LogFile != "":
 		return Invalid("log", "only a detached job has a log file of its own; detach it, or leave the file out")
-	case !r.Detach:
+	case r.Mode != ModeDetached:
 		return nil
 	case len(r.OnFinish) > 0:
 		return Invalid("on_finish", "a detached job may end while no daemon runs, which delivers notices; leave out detach or on_finish")

@@ -28,10 +28,13 @@ type Mode string
 
 // The modes.
 const (
-	ModeSync     Mode = "sync"
-	ModeAsync    Mode = "async"
-	ModeDetached Mode = "detached"
+	ModeSync     Mode = "sync"     // the client waits for the end; "" is the same in a request
+	ModeAsync    Mode = "async"    // the reply is CommandPromoted, when it has started or is queued in its session
+	ModeDetached Mode = "detached" // as ModeAsync, in a keeper of its own that outlives the node and its keeper
 )
+
+// Background reports whether the client of such a job does not wait for its end.
+func (m Mode) Background() bool { return m == ModeAsync || m == ModeDetached }
 
 // Job is the record of a job: the same in the CLI, HTTP, events and the library. Every
 // fact about a job carries it. It is never changed once it was sent: a part that needs

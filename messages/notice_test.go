@@ -10,7 +10,9 @@ import (
 // Who is told of an end is a command or a URL that says where it is and no secret;
 // others are refused with a sentence.
 func TestBadInputOnFinish(t *testing.T) {
-	run := func(to ...string) messages.RunCommand { return messages.RunCommand{Text: "true", OnFinish: to} }
+	run := func(to ...string) messages.RunCommand {
+		return messages.RunCommand{Program: messages.Program{Text: "true"}, OnFinish: to}
+	}
 	for _, good := range []messages.RunCommand{
 		run(), run("mail -s done me"), run("http://127.0.0.1:8080/x?y=1#z", "HTTPS://[::1]/", "https://host", "http://host:/x"), run("http://[fe80::1]:65535"), run("a", "b", "c", "d"),
 		run("curl ftp://host"), run("U=http://x curl $U"), run("http POST localhost:8080/x"), run("bin//tool"), run("./http:/x"), run(": nothing"), run("www.sh"), run(
@@ -23,7 +25,7 @@ func TestBadInputOnFinish(t *testing.T) {
 	deep := run("true")
 	deep.Scope = "notify/below"
 	apart := run("true")
-	apart.Detach, apart.Background = true, true
+	apart.Mode = messages.ModeDetached
 	for name, bad := range map[string]messages.RunCommand{
 		"empty": run(""), "blank": run(" \n"), "NUL": run("a\x00b"), "no text": run("\xff"), "twice": run("a", "a"),
 		"too many": run("a", "b", "c", "d", "e"), "too long": run(strings.Repeat("x", messages.MaxNoticeBytes+1)),

@@ -14,12 +14,10 @@ type SessionPlan struct {
 	Backend string `cbor:"1,keyasint,omitzero"`
 	Dir     string `cbor:"2,keyasint,omitzero"` // absolute; "": the node's
 
-	EnvPolicy EnvPolicy `cbor:"3,keyasint,omitzero"` // of a live shell, with the next two; as in a run
-	BaseEnv   []string  `cbor:"4,keyasint,omitzero"`
-	Env       []string  `cbor:"5,keyasint,omitzero"`
-	Umask     string    `cbor:"6,keyasint,omitzero"` // of a live shell: octal, as "0022"; "": the host's
-	Shell     string    `cbor:"7,keyasint,omitzero"` // "": bash; a name or an absolute path
-	Terminal  Terminal  `cbor:"8,keyasint,omitzero"` // of BackendPTY and BackendShellPTY; zero: the default size
+	Env      Env      `cbor:"3,keyasint,omitzero"` // of a live shell, with the next; as in a run
+	Umask    string   `cbor:"4,keyasint,omitzero"` // of a live shell: octal, as "0022"; "": the host's
+	Shell    string   `cbor:"5,keyasint,omitzero"` // "": bash; a name or an absolute path
+	Terminal Terminal `cbor:"6,keyasint,omitzero"` // of BackendPTY and BackendShellPTY; zero: the default size
 }
 
 // The kinds of sessions. In the first two each command is a process of its own. In the
@@ -43,7 +41,7 @@ func (p SessionPlan) Mask() int { return RunCommand{Umask: p.Umask}.Mask() }
 // the session checks whether its backend exists.
 func (p SessionPlan) check(session SessionID) *Error {
 	as := RunCommand{
-		Text: ":", Dir: p.Dir, Shell: p.Shell, EnvPolicy: p.EnvPolicy, BaseEnv: p.BaseEnv, Env: p.Env, Umask: p.Umask, Terminal: p.Terminal,
+		Program: Program{Text: ":", Shell: p.Shell}, Dir: p.Dir, Env: Env{Policy: p.Env.Policy, Base: p.Env.Base, Set: p.Env.Set}, Umask: p.Umask, Stdio: Stdio{Terminal: p.Terminal},
 	}
 	for _, check := range []func() *Error{as.checkNames, as.checkEnv, as.checkModes} {
 		if err := check(); err != nil {
@@ -72,7 +70,7 @@ func (p SessionPlan) check(session SessionID) *Error {
 
 // setsEnv reports whether the plan sets a live shell's environment or umask.
 func (p SessionPlan) setsEnv() bool {
-	return len(p.Env)+len(p.BaseEnv) > 0 || p.EnvPolicy != "" || p.Umask != ""
+	return len(p.Env.Set)+len(p.Env.Base) > 0 || p.Env.Policy != "" || p.Umask != ""
 }
 
 // Check returns what is wrong with a request, or nil.
@@ -115,7 +113,7 @@ func (r RunCommand) CheckLive(session SessionID) *Error {
 		return &Error{Code: Unsupported, Reason: reason, Message: fmt.Sprintf(message, session), Hint: hint}
 	}
 	switch {
-	case r.Detach:
+	case r.Mode == ModeDetached:
 		return unsupported("detach", "a command in the shell of session %s ends with that shell and cannot be detached", "run it without the session, or in the background")
 	case r.OnExit == KeepChildren:
 		return unsupported("on_exit", "processes that a command in session %s leaves belong to its shell, and end with it", "use adopt or kill, or run it without the session")

@@ -11,7 +11,7 @@ import (
 // of it, with what is wrong and a sentence.
 func TestBadInputOpen(t *testing.T) {
 	run := func(session messages.SessionID, plan messages.SessionPlan) messages.RunCommand {
-		return messages.RunCommand{Text: "true", Session: session, Open: &plan}
+		return messages.RunCommand{Program: messages.Program{Text: "true"}, Session: session, Open: &plan}
 	}
 	shell := messages.SessionPlan{Backend: messages.BackendShell}
 	with := func(change func(*messages.RunCommand)) messages.RunCommand {
@@ -23,11 +23,11 @@ func TestBadInputOpen(t *testing.T) {
 		"shell": run("s", shell), "left open": run("s", messages.SessionPlan{}), "pipes": run("", messages.SessionPlan{Backend: messages.BackendPipe}),
 		"terminal": run("s", messages.SessionPlan{Backend: messages.BackendShellPTY, Terminal: messages.Terminal{Rows: 24, Cols: 80}}),
 		"all": run("s", messages.SessionPlan{
-			Backend: messages.BackendShell, Dir: "/", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"noise"}, Env: []string{"A=1"}, Umask: "0022", Shell: "zsh",
+			Backend: messages.BackendShell, Dir: "/", Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"noise"}, Set: []string{"A=1"}}, Umask: "0022", Shell: "zsh",
 		}),
 		"detached on pipes": func() messages.RunCommand {
 			r := run("s", messages.SessionPlan{Backend: messages.BackendPipe})
-			r.Detach, r.Umask = true, "022"
+			r.Mode, r.Umask = messages.ModeDetached, "022"
 			return r
 		}(),
 	} {
@@ -43,14 +43,14 @@ func TestBadInputOpen(t *testing.T) {
 		"relative":           {run("s", messages.SessionPlan{Dir: "x"}), messages.InvalidParams, "cwd"},
 		"NUL":                {run("s", messages.SessionPlan{Shell: "/a\x00"}), messages.InvalidParams, "shell"},
 		"a NUL of a kind":    {run("s", messages.SessionPlan{Backend: "a\x00"}), messages.InvalidParams, "backend"},
-		"no variable":        {run("s", messages.SessionPlan{Env: []string{"1=2"}}), messages.EnvRefused, "env"},
-		"no value":           {run("s", messages.SessionPlan{Env: []string{"A"}}), messages.EnvRefused, "env"},
-		"too many variables": {run("s", messages.SessionPlan{BaseEnv: make([]string, messages.MaxEnv+1)}), messages.TooLarge, "too_many"},
-		"no policy":          {run("s", messages.SessionPlan{EnvPolicy: "all"}), messages.InvalidParams, "env_policy"},
+		"no variable":        {run("s", messages.SessionPlan{Env: messages.Env{Set: []string{"1=2"}}}), messages.EnvRefused, "env"},
+		"no value":           {run("s", messages.SessionPlan{Env: messages.Env{Set: []string{"A"}}}), messages.EnvRefused, "env"},
+		"too many variables": {run("s", messages.SessionPlan{Env: messages.Env{Base: make([]string, messages.MaxEnv+1)}}), messages.TooLarge, "too_many"},
+		"no policy":          {run("s", messages.SessionPlan{Env: messages.Env{Policy: "all"}}), messages.InvalidParams, "env_policy"},
 		"no umask":           {run("s", messages.SessionPlan{Umask: "9"}), messages.InvalidParams, "umask"},
 		"no size":            {run("s", messages.SessionPlan{Terminal: messages.Terminal{Rows: 1}}), messages.InvalidParams, "invalid_size"},
 		"no terminal":        {run("s", messages.SessionPlan{Backend: messages.BackendShell, Terminal: messages.Terminal{Rows: 1, Cols: 1}}), messages.InvalidParams, "terminal"},
-		"variables on pipes": {run("s", messages.SessionPlan{Backend: messages.BackendPipe, Env: []string{"A=1"}}), messages.Unsupported, "env"},
+		"variables on pipes": {run("s", messages.SessionPlan{Backend: messages.BackendPipe, Env: messages.Env{Set: []string{"A=1"}}}), messages.Unsupported, "env"},
 		"umask on a terminal": {
 			run("s", messages.SessionPlan{Backend: messages.BackendPTY, Umask: "022"}), messages.Unsupported, "env",
 		},
@@ -59,7 +59,7 @@ func TestBadInputOpen(t *testing.T) {
 			run(messages.DefaultSession, messages.SessionPlan{}), messages.InvalidParams, "session",
 		},
 		"no name":  {run(messages.SessionID(strings.Repeat("x", 300)), shell), messages.InvalidParams, "session"},
-		"detached": {with(func(r *messages.RunCommand) { r.Detach = true }), messages.Unsupported, "detach"},
+		"detached": {with(func(r *messages.RunCommand) { r.Mode = messages.ModeDetached }), messages.Unsupported, "detach"},
 		"kept":     {with(func(r *messages.RunCommand) { r.OnExit = messages.KeepChildren }), messages.Unsupported, "on_exit"},
 		"masked":   {with(func(r *messages.RunCommand) { r.Umask = "022" }), messages.Unsupported, "umask"},
 		"host":     {with(func(r *messages.RunCommand) { r.Stdin = messages.StdinHost }), messages.Unsupported, "stdin"},

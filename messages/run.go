@@ -19,50 +19,72 @@ import (
 // scope and the session if they are not open.
 //
 // The live shell of a session runs Text as if it were typed there. It first changes to Dir
-// and exports the variables of Env, which stay for later commands. EnvPolicy and BaseEnv
+// and exports the variables of Env, which stay for later commands. The policy of Env and its base
 // have no effect there. Detach, Umask and another Shell are refused, since the command has
 // no process of its own.
 type RunCommand struct {
 	quiet
-	UID       UID       `cbor:"1,keyasint,omitzero"` // the job's ULID, made by the caller; "": the node makes it
-	Key       string    `cbor:"2,keyasint,omitzero"` // idempotency key: the same key and request again join the same job
-	Principal Principal `cbor:"3,keyasint,omitzero"`
-	Tag       string    `cbor:"4,keyasint,omitzero"` // opaque, returned in the record
+	UID     UID    `cbor:"1,keyasint,omitzero"` // the job's ULID, made by the caller; "": the node makes it
+	Key     string `cbor:"2,keyasint,omitzero"` // idempotency key: the same key and request again join the same job
+	Labels  `cbor:"3,keyasint,omitzero"`
+	Scope   ScopePath    `cbor:"4,keyasint,omitzero"` // "": main
+	Session SessionID    `cbor:"5,keyasint,omitzero"` // "": default
+	Open    *SessionPlan `cbor:"6,keyasint,omitzero"` // how a session that is not open is opened; nil: on pipes; never changed by the node
+	Replace bool         `cbor:"7,keyasint,omitzero"` // stop the live job of that Name first
 
-	Scope       ScopePath    `cbor:"5,keyasint,omitzero"` // "": main
-	Session     SessionID    `cbor:"6,keyasint,omitzero"` // "": default
-	Open        *SessionPlan `cbor:"7,keyasint,omitzero"` // how a session that is not open is opened; nil: on pipes; never changed by the node
-	Name        string       `cbor:"8,keyasint,omitzero"` // of at most one live job of the scope
-	Replace     bool         `cbor:"9,keyasint,omitzero"` // stop the live job of that Name first
-	Description string       `cbor:"10,keyasint,omitzero"`
+	Program `cbor:"8,keyasint,omitzero"`
+	Dir     string `cbor:"9,keyasint,omitzero"` // absolute; "": the session's
+	Env     Env    `cbor:"10,keyasint,omitzero"`
+	Umask   string `cbor:"11,keyasint,omitzero"` // octal, as "0022"; "": the host's
 
-	Text  string   `cbor:"11,keyasint,omitzero"`
-	Argv  []string `cbor:"12,keyasint,omitzero"`
-	Shell string   `cbor:"13,keyasint,omitzero"` // "": the session's; a name or an absolute path
+	Stdio `cbor:"12,keyasint,omitzero"`
+	Mode  Mode `cbor:"13,keyasint,omitzero"`
 
-	Dir       string    `cbor:"14,keyasint,omitzero"` // absolute; "": the session's
-	Env       []string  `cbor:"15,keyasint,omitzero"` // "K=V", over the variables of EnvPolicy
-	EnvPolicy EnvPolicy `cbor:"16,keyasint,omitzero"`
-	BaseEnv   []string  `cbor:"17,keyasint,omitzero"` // the caller's environment, for EnvCaller only; nil: empty
-	Umask     string    `cbor:"18,keyasint,omitzero"` // octal, as "0022"; "": the host's
+	PromoteAfter time.Duration `cbor:"14,keyasint,omitzero"` // foreground budget from submission; 0: none
+	Timeout      time.Duration `cbor:"15,keyasint,omitzero"` // from the end of the queue to the deadline; 0: none
+	Grace        time.Duration `cbor:"16,keyasint,omitzero"` // from TERM to KILL; 0: DefaultGrace, negative: none
 
-	Streams    StreamMode `cbor:"19,keyasint,omitzero"`
-	Stdin      StdinMode  `cbor:"20,keyasint,omitzero"`
-	Terminal   Terminal   `cbor:"21,keyasint,omitzero"` // zero: none
-	Shown      bool       `cbor:"22,keyasint,omitzero"` // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
-	Background bool       `cbor:"23,keyasint,omitzero"` // answer with CommandPromoted when it has started, or is queued in its session
-	Detach     bool       `cbor:"24,keyasint,omitzero"` // Background, in a keeper of its own that outlives the node and its keeper
-	LogFile    string     `cbor:"25,keyasint,omitzero"` // of a detached job: absolute path of its log, which must not exist; "": the node's choice
+	OnExit   OnExit   `cbor:"17,keyasint,omitzero"`
+	OnFinish []string `cbor:"18,keyasint,omitzero"` // commands and URLs that receive a notice of the end
+	Store    `cbor:"19,keyasint,omitzero"`
+}
 
-	PromoteAfter time.Duration `cbor:"26,keyasint,omitzero"` // foreground budget from submission; 0: none
-	Timeout      time.Duration `cbor:"27,keyasint,omitzero"` // from the end of the queue to the deadline; 0: none
-	Grace        time.Duration `cbor:"28,keyasint,omitzero"` // from TERM to KILL; 0: DefaultGrace, negative: none
+// Labels are what a client calls a job; the node reads only the Name.
+type Labels struct {
+	Name        string    `cbor:"1,keyasint,omitzero"` // of at most one live job of the scope
+	Description string    `cbor:"2,keyasint,omitzero"`
+	Tag         string    `cbor:"3,keyasint,omitzero"` // opaque, returned in the record
+	Principal   Principal `cbor:"4,keyasint,omitzero"`
+}
 
-	OnExit     OnExit   `cbor:"29,keyasint,omitzero"`
-	OnFinish   []string `cbor:"30,keyasint,omitzero"` // commands and URLs that receive a notice of the end
-	Quota      Quota    `cbor:"31,keyasint,omitzero"`
-	Durability string   `cbor:"32,keyasint,omitzero"` // memory, os-crash or fsync-on-exit, as in package spill; "": memory
-	Persist    bool     `cbor:"33,keyasint,omitzero"` // store the output in a file from the first byte
+// Program is what runs: Text, by a shell, or Argv.
+type Program struct {
+	Text  string   `cbor:"1,keyasint,omitzero"`
+	Argv  []string `cbor:"2,keyasint,omitzero"`
+	Shell string   `cbor:"3,keyasint,omitzero"` // "": the session's; a name or an absolute path
+}
+
+// Env is an environment: Set over the variables of the Policy.
+type Env struct {
+	Policy EnvPolicy `cbor:"1,keyasint,omitzero"`
+	Base   []string  `cbor:"2,keyasint,omitzero"` // the caller's environment, for EnvCaller only; nil: empty
+	Set    []string  `cbor:"3,keyasint,omitzero"` // "K=V"
+}
+
+// Stdio is what a job reads and writes.
+type Stdio struct {
+	Streams  StreamMode `cbor:"1,keyasint,omitzero"`
+	Stdin    StdinMode  `cbor:"2,keyasint,omitzero"`
+	Terminal Terminal   `cbor:"3,keyasint,omitzero"` // zero: none
+	Shown    bool       `cbor:"4,keyasint,omitzero"` // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
+}
+
+// Store says what is kept of the output, and where.
+type Store struct {
+	Quota      Quota  `cbor:"1,keyasint,omitzero"`
+	Durability string `cbor:"2,keyasint,omitzero"` // memory, os-crash or fsync-on-exit, as in package spill; "": memory
+	Persist    bool   `cbor:"3,keyasint,omitzero"` // store the output in a file from the first byte
+	LogFile    string `cbor:"4,keyasint,omitzero"` // of a detached job: absolute path of its log, which must not exist; "": the node's choice
 }
 
 // AbandonRun reports that its sender waits no longer for the RunCommand with these values.

@@ -15,12 +15,12 @@ import (
 func TestAdmissionIsFair(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 500 {
-			h.send(messages.RunCommand{Scope: "greedy", Session: messages.SessionID(fmt.Sprintf("s%d", i%10)), Text: fmt.Sprintf("greedy %d", i), Background: true})
+			h.send(messages.RunCommand{Scope: "greedy", Session: messages.SessionID(fmt.Sprintf("s%d", i%10)), Program: messages.Program{Text: fmt.Sprintf("greedy %d", i)}, Mode: messages.ModeAsync})
 		}
 		h.after(0)
 		want(h, "starting", len(h.engine.Ever()), 1)
-		modest := h.run(messages.RunCommand{Scope: "modest", Text: "modest", Background: true})
-		small := h.run(messages.RunCommand{Scope: "small/one", Text: "small", Background: true})
+		modest := h.run(messages.RunCommand{Scope: "modest", Program: messages.Program{Text: "modest"}, Mode: messages.ModeAsync})
+		small := h.run(messages.RunCommand{Scope: "small/one", Program: messages.Program{Text: "small"}, Mode: messages.ModeAsync})
 		want(h, "starting", len(h.engine.Ever()), 1)
 		for i, text := range []string{"greedy", "greedy", "modest", "small", "greedy", "greedy"} {
 			p := h.engine.Ever()[i]
@@ -41,7 +41,7 @@ func TestAdmissionEndsWithTheNode(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 300 {
 			h.send(messages.RunCommand{
-				Scope: messages.ScopePath(fmt.Sprintf("s%d/x", i%10)), Session: messages.SessionID(fmt.Sprintf("s%d", i%30)), Text: fmt.Sprintf("job %d", i), Background: true,
+				Scope: messages.ScopePath(fmt.Sprintf("s%d/x", i%10)), Session: messages.SessionID(fmt.Sprintf("s%d", i%30)), Program: messages.Program{Text: fmt.Sprintf("job %d", i)}, Mode: messages.ModeAsync,
 			})
 		}
 		h.after(0)
@@ -62,7 +62,7 @@ func TestAdmissionBoundsStarts(t *testing.T) {
 	inHouse(t, func(h *house) {
 		var clients []*client
 		for i := range 8 {
-			clients = append(clients, h.run(messages.RunCommand{Text: fmt.Sprintf("job %d", i)}))
+			clients = append(clients, h.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("job %d", i)}}))
 		}
 		want(h, "starting", len(h.engine.Ever()), 2)
 		h.wantFacts("j3", "queued")
@@ -99,14 +99,14 @@ func TestFaultAdmissionBusy(t *testing.T) {
 	inHouse(t, func(h *house) {
 		session := func(i int) messages.SessionID { return messages.SessionID(fmt.Sprintf("s%d", i/64)) }
 		for i := range actors.MaxUnstarted {
-			h.send(messages.RunCommand{Session: session(i), Text: fmt.Sprintf("job %d", i), Background: true})
+			h.send(messages.RunCommand{Session: session(i), Program: messages.Program{Text: fmt.Sprintf("job %d", i)}, Mode: messages.ModeAsync})
 		}
 		h.after(0)
-		refused(h.run(messages.RunCommand{Session: "other", Text: "one too many"}), messages.Busy)
+		refused(h.run(messages.RunCommand{Session: "other", Program: messages.Program{Text: "one too many"}}), messages.Busy)
 		want(h, "jobs", len(reply[messages.JobList](h.ask(messages.ListJobs{Finished: true})).Jobs), actors.MaxUnstarted)
 		h.engine.Ever()[0].Begin()
 		h.after(0)
-		c := h.run(messages.RunCommand{Session: "other", Text: "there is room again", Background: true})
+		c := h.run(messages.RunCommand{Session: "other", Program: messages.Program{Text: "there is room again"}, Mode: messages.ModeAsync})
 		silent(c)
 		stop := h.ask(messages.StopCommand{Scope: "main", Grace: -1})
 		for _, p := range h.engine.Live() {
@@ -119,13 +119,13 @@ func TestFaultAdmissionBusy(t *testing.T) {
 // A session has a queue; behind its end is queue_full.
 func TestBadInputAdmissionQueueFull(t *testing.T) {
 	inHouse(t, func(h *house) {
-		first, p := h.start(messages.RunCommand{Text: "first"})
+		first, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
 		var waiting []*client
 		for i := range 4 {
-			waiting = append(waiting, h.run(messages.RunCommand{Text: fmt.Sprintf("waits %d", i)}))
+			waiting = append(waiting, h.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("waits %d", i)}}))
 		}
-		refused(h.run(messages.RunCommand{Text: "too many"}), messages.QueueFull)
-		other, q := h.start(messages.RunCommand{Session: "other", Text: "other"})
+		refused(h.run(messages.RunCommand{Program: messages.Program{Text: "too many"}}), messages.QueueFull)
+		other, q := h.start(messages.RunCommand{Session: "other", Program: messages.Program{Text: "other"}})
 		q.Exit(0)
 		finished(other)
 		p.Exit(0)
@@ -143,7 +143,7 @@ func TestBadInputAdmissionQueueFull(t *testing.T) {
 func TestAdmissionInParallel(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 70 {
-			h.send(messages.RunCommand{Text: fmt.Sprintf("job %d", i), Background: true})
+			h.send(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("job %d", i)}, Mode: messages.ModeAsync})
 		}
 		h.after(0)
 		want(h, "started", len(h.engine.Ever()), 64)
@@ -164,37 +164,37 @@ func TestAdmissionInParallel(t *testing.T) {
 func TestAdmissionQuotas(t *testing.T) {
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 2, Sessions: 2}}))
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "one", Background: true})
-		_, q := h.start(messages.RunCommand{Scope: "a/b", Text: "two", Background: true})
-		err := refused(h.run(messages.RunCommand{Scope: "a", Text: "three"}), messages.ResourceExhausted)
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "one"}, Mode: messages.ModeAsync})
+		_, q := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "two"}, Mode: messages.ModeAsync})
+		err := refused(h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "three"}}), messages.ResourceExhausted)
 		want(h, "limit", err.Reason, "jobs")
-		refused(h.run(messages.RunCommand{Scope: "a/b", Text: "three"}), messages.ResourceExhausted)
-		refused(h.run(messages.RunCommand{Scope: "a/c/d", Text: "three"}), messages.ResourceExhausted)
-		c, r := h.start(messages.RunCommand{Scope: "other", Text: "three"})
+		refused(h.run(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "three"}}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Scope: "a/c/d", Program: messages.Program{Text: "three"}}), messages.ResourceExhausted)
+		c, r := h.start(messages.RunCommand{Scope: "other", Program: messages.Program{Text: "three"}})
 		r.Exit(0)
 		finished(c)
 		p.Exit(0)
 		h.after(0)
-		c, r = h.start(messages.RunCommand{Scope: "a/b", Text: "three"})
+		c, r = h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "three"}})
 		r.Exit(0)
 		finished(c)
 		q.Exit(0)
 		h.after(0)
 		for i := range 5 { // what has ended counts no more
-			c, r := h.start(messages.RunCommand{Scope: "a", Text: fmt.Sprintf("more %d", i)})
+			c, r := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: fmt.Sprintf("more %d", i)}})
 			r.Exit(0)
 			finished(c)
 		}
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "a", Session: "second"}))
 		err = refused(h.ask(messages.OpenSession{Scope: "a", Session: "third"}), messages.ResourceExhausted)
 		want(h, "limit", err.Reason, "sessions")
-		refused(h.run(messages.RunCommand{Scope: "a", Session: "third", Text: "x"}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Scope: "a", Session: "third", Program: messages.Program{Text: "x"}}), messages.ResourceExhausted)
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Scope: "a", Session: "second"}))
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "a", Session: "third"}))
 		for range 3 { // nor does what was refused
-			refused(h.run(messages.RunCommand{Scope: "a", Session: "fourth", Text: "x"}), messages.ResourceExhausted)
+			refused(h.run(messages.RunCommand{Scope: "a", Session: "fourth", Program: messages.Program{Text: "x"}}), messages.ResourceExhausted)
 		}
-		c, p = h.start(messages.RunCommand{Scope: "a", Text: "counts"})
+		c, p = h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "counts"}})
 		p.Exit(0)
 		finished(c)
 	})
@@ -218,12 +218,12 @@ func TestBadInputAdmissionQuota(t *testing.T) {
 func TestFaultAdmissionQuotaSurvivesACrash(t *testing.T) {
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 1}}))
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "one", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "one"}, Mode: messages.ModeAsync})
 		h.crash("scope")
-		refused(h.run(messages.RunCommand{Scope: "a", Text: "two"}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "two"}}), messages.ResourceExhausted)
 		p.Exit(0)
 		h.after(0)
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "two"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "two"}})
 		p.Exit(0)
 		finished(c)
 	})

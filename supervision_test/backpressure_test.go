@@ -85,7 +85,7 @@ func TestFaultBackpressureReadsOnFromTheJournal(t *testing.T) {
 // growth once, and the log grows on.
 func TestFaultBackpressureOfOutput(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "yes"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "yes"}})
 		first := h.ask(messages.FollowOutput{Job: "j1"})
 		silent(first)
 		for range 10_000 {
@@ -111,7 +111,7 @@ func TestBackpressureOfAScript(t *testing.T) {
 	inHouse(t, func(h *house) {
 		var clients []*client
 		for i := range 20 {
-			clients = append(clients, h.run(messages.RunCommand{Text: fmt.Sprintf("quick %d", i)}))
+			clients = append(clients, h.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("quick %d", i)}}))
 		}
 		for _, c := range clients[10:] {
 			refused(c, messages.Busy)

@@ -19,7 +19,7 @@ func TestCascadeThroughNestedScopes(t *testing.T) {
 		var running, starting, queued []*client
 		for _, scope := range inside {
 			at := func(text string) messages.RunCommand {
-				return messages.RunCommand{Scope: scope, Session: "s", Text: fmt.Sprintf("%s in %s", text, scope)}
+				return messages.RunCommand{Scope: scope, Session: "s", Program: messages.Program{Text: fmt.Sprintf("%s in %s", text, scope)}}
 			}
 			c, _ := h.start(at("running"))
 			running = append(running, c)
@@ -28,8 +28,8 @@ func TestCascadeThroughNestedScopes(t *testing.T) {
 			starting = append(starting, h.run(one))
 			queued = append(queued, h.run(at("queued")))
 		}
-		beside, q := h.start(messages.RunCommand{Scope: "ab", Text: "beside"})
-		below, r := h.start(messages.RunCommand{Scope: "b/a", Text: "of the same name"})
+		beside, q := h.start(messages.RunCommand{Scope: "ab", Program: messages.Program{Text: "beside"}})
+		below, r := h.start(messages.RunCommand{Scope: "b/a", Program: messages.Program{Text: "of the same name"}})
 
 		closing := h.ask(messages.CloseScope{Path: "a", Grace: time.Minute, Reason: "the agent is gone"})
 		for i := range inside {
@@ -79,7 +79,7 @@ func TestCascadeThroughNestedScopes(t *testing.T) {
 // What is told of a closing comes children first, and each once.
 func TestCascadeTellsChildrenFirst(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Scope: "a/b", Text: "x"})
+		h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "x"}})
 		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a", Grace: -1}))
 		got := h.ledger.others()
 		wanted := []string{"scope+a", "scope+a/b", "session+a/b:default", "session-a/b:default", "scope-a/b", "scope-a"}
@@ -91,13 +91,13 @@ func TestCascadeTellsChildrenFirst(t *testing.T) {
 // when it is closed it can be opened again.
 func TestCascadeLetsNothingIn(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "x", Background: true})
-		outside, q := h.start(messages.RunCommand{Scope: "c", Text: "y"})
+		_, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "x"}, Mode: messages.ModeAsync})
+		outside, q := h.start(messages.RunCommand{Scope: "c", Program: messages.Program{Text: "y"}})
 		first := h.ask(messages.CloseScope{Path: "a", Grace: time.Minute})
 		second := h.ask(messages.CloseScope{Path: "a"})
-		refused(h.run(messages.RunCommand{Scope: "a", Text: "z"}), messages.SessionClosedCode)
-		refused(h.run(messages.RunCommand{Scope: "a/b", Text: "z"}), messages.SessionClosedCode)
-		refused(h.run(messages.RunCommand{Scope: "a/new", Text: "z"}), messages.SessionClosedCode)
+		refused(h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "z"}}), messages.SessionClosedCode)
+		refused(h.run(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "z"}}), messages.SessionClosedCode)
+		refused(h.run(messages.RunCommand{Scope: "a/new", Program: messages.Program{Text: "z"}}), messages.SessionClosedCode)
 		refused(h.ask(messages.OpenScope{Path: "a/new"}), messages.SessionClosedCode)
 		refused(h.ask(messages.OpenSession{Scope: "a", Session: "s"}), messages.SessionClosedCode)
 		refused(h.ask(messages.HandOver{Job: "j2", To: "a"}), messages.SessionClosedCode)
@@ -108,7 +108,7 @@ func TestCascadeLetsNothingIn(t *testing.T) {
 		reply[messages.ScopeClosed](second)
 		refused(h.ask(messages.CloseScope{Path: "a"}), messages.NotFound)
 
-		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "again"})
+		c, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "again"}})
 		p.Exit(0)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		q.Exit(0)
@@ -119,11 +119,11 @@ func TestCascadeLetsNothingIn(t *testing.T) {
 // Stopping a scope stops its jobs and those below, and leaves the scope open.
 func TestCascadeStopOfAScope(t *testing.T) {
 	inHouse(t, func(h *house) {
-		a, _ := h.start(messages.RunCommand{Scope: "a", Text: "a"})
-		b := h.run(messages.RunCommand{Scope: "a/b", Text: "b"}) // starting
-		q := h.run(messages.RunCommand{Scope: "a", Text: "q"})   // queued
-		c, p := h.start(messages.RunCommand{Scope: "ab", Text: "c"})
-		_, done := h.start(messages.RunCommand{Scope: "a/b/c", Text: "done"})
+		a, _ := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "a"}})
+		b := h.run(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "b"}}) // starting
+		q := h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "q"}})   // queued
+		c, p := h.start(messages.RunCommand{Scope: "ab", Program: messages.Program{Text: "c"}})
+		_, done := h.start(messages.RunCommand{Scope: "a/b/c", Program: messages.Program{Text: "done"}})
 		done.Exit(0)
 		h.after(0)
 		stop := h.ask(messages.StopCommand{Scope: "a", Grace: time.Second})
@@ -140,7 +140,7 @@ func TestCascadeStopOfAScope(t *testing.T) {
 		h.wantSignals(p)
 		p.Exit(0)
 		finished(c)
-		again, p := h.start(messages.RunCommand{Scope: "a", Text: "again"})
+		again, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "again"}})
 		p.Exit(0)
 		want(h, "outcome", finished(again).End.Outcome, messages.Exited)
 
@@ -153,8 +153,8 @@ func TestCascadeStopOfAScope(t *testing.T) {
 // Stopping a session stops its jobs only.
 func TestCascadeStopOfASession(t *testing.T) {
 	inHouse(t, func(h *house) {
-		a, _ := h.start(messages.RunCommand{Session: "s", Text: "a"})
-		b, q := h.start(messages.RunCommand{Session: "t", Text: "b"})
+		a, _ := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "a"}})
+		b, q := h.start(messages.RunCommand{Session: "t", Program: messages.Program{Text: "b"}})
 		stopped := reply[messages.CommandStopped](h.ask(messages.StopCommand{Scope: "main", Session: "s", Grace: -1}))
 		wantList(h, "stopped", stopped.Jobs, []messages.JobID{"j1"}...)
 		want(h, "outcome", finished(a).End.Outcome, messages.Cancelled)
@@ -169,7 +169,7 @@ func TestCascadeStopOfASession(t *testing.T) {
 func TestFaultCascadeNamesSurvivors(t *testing.T) {
 	stuck := messages.Survivor{PID: 77, State: "D", Wchan: "nfs_wait"}
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "x"})
+		c, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "x"}})
 		p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
 		stop := h.ask(messages.StopCommand{Job: "j1", Grace: time.Second})
 		h.after(time.Second + fake.SurvivorWait)
@@ -179,7 +179,7 @@ func TestFaultCascadeNamesSurvivors(t *testing.T) {
 		wantList(h, "survivors", job.End.Survivors, []messages.Survivor{stuck}...)
 		h.wantFacts("j1", "started stopping finished:cancelled retired")
 
-		_, p = h.start(messages.RunCommand{Scope: "a/b", Text: "y", Background: true})
+		_, p = h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "y"}, Mode: messages.ModeAsync})
 		p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
 		closing := h.ask(messages.CloseScope{Path: "a", Grace: -1})
 		h.after(fake.SurvivorWait)
@@ -193,12 +193,12 @@ func TestFaultCascadeNamesSurvivors(t *testing.T) {
 func TestCascadeEndsLeftovers(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, on := range []messages.OnExit{messages.AdoptChildren, messages.KeepChildren} {
-			c, p := h.start(messages.RunCommand{Session: "s", Text: string(on), OnExit: on})
+			c, p := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: string(on)}, OnExit: on})
 			p.Leave(fake.Children{N: 1, Output: true, Stubborn: true})
 			p.Exit(0)
 			want(h, "children", finished(c).End.Children, 1)
 		}
-		_, p := h.start(messages.RunCommand{Session: "s", Text: "kill", OnExit: messages.KillChildren})
+		_, p := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "kill"}, OnExit: messages.KillChildren})
 		p.Leave(fake.Children{N: 1, Output: true})
 		p.Exit(0)
 		h.after(0)
@@ -224,13 +224,13 @@ func TestCascadeEndsLeftovers(t *testing.T) {
 // is asked to end again meanwhile.
 func TestCascadeCloseOfASession(t *testing.T) {
 	inHouse(t, func(h *house) {
-		running, _ := h.start(messages.RunCommand{Session: "s", Text: "running"})
-		queued := h.run(messages.RunCommand{Session: "s", Text: "queued"})
-		other, p := h.start(messages.RunCommand{Session: "t", Text: "other"})
+		running, _ := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "running"}})
+		queued := h.run(messages.RunCommand{Session: "s", Program: messages.Program{Text: "queued"}})
+		other, p := h.start(messages.RunCommand{Session: "t", Program: messages.Program{Text: "other"}})
 		closing := h.ask(messages.CloseSession{Session: "s", Grace: time.Second, Reason: "enough"})
 		again := h.ask(messages.CloseSession{Session: "s"})
 		want(h, "queued", finished(queued).End.Outcome, messages.Cancelled)
-		refused(h.run(messages.RunCommand{Session: "s", Text: "late"}), messages.SessionClosedCode)
+		refused(h.run(messages.RunCommand{Session: "s", Program: messages.Program{Text: "late"}}), messages.SessionClosedCode)
 		h.after(time.Second)
 		job := finished(running)
 		want(h, "running", job.End.Outcome, messages.Cancelled)
@@ -243,7 +243,7 @@ func TestCascadeCloseOfASession(t *testing.T) {
 		finished(other)
 		refused(h.ask(messages.CloseSession{Session: "s"}), messages.NotFound)
 
-		c, p := h.start(messages.RunCommand{Session: "s", Text: "again"})
+		c, p := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "again"}})
 		p.Exit(0)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 	}, plan{fake: serial})
@@ -253,7 +253,7 @@ func TestCascadeCloseOfASession(t *testing.T) {
 // one that cannot start was cancelled, not failed.
 func TestCascadeOverStarts(t *testing.T) {
 	inHouse(t, func(h *house) {
-		a, b := h.run(messages.RunCommand{Text: "a"}), h.run(messages.RunCommand{Text: "b"})
+		a, b := h.run(messages.RunCommand{Program: messages.Program{Text: "a"}}), h.run(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		stopA, stopB := h.ask(messages.StopCommand{Job: "j1", Grace: time.Minute}), h.ask(messages.StopCommand{Job: "j2"})
 		want(h, "state", h.job("j1").State, messages.Stopping)
 		silent(a)
@@ -279,9 +279,9 @@ func TestCascadeOverStarts(t *testing.T) {
 func TestFaultCascadeOfAPlaceThatCannotOpen(t *testing.T) {
 	inHouse(t, func(h *house) {
 		refused(h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Backend: "nothing"}}), messages.Unsupported)
-		refused(h.run(messages.RunCommand{Session: "s", Text: "a"}), messages.Unsupported)
+		refused(h.run(messages.RunCommand{Session: "s", Program: messages.Program{Text: "a"}}), messages.Unsupported)
 		refused(h.ask(messages.OpenSession{Session: "t", SessionPlan: messages.SessionPlan{Backend: "bad"}}), messages.SpawnFailed)
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		p.Exit(0)
 		finished(c)
 	}, plan{more: map[string]fake.Options{"bad": {OpenFails: func(backends.ExecutorSpec) error {

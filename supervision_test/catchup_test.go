@@ -13,9 +13,9 @@ import (
 // takes no requests before it has heard the ends that its engine has.
 func TestRestartKnowsTheEndsBeforeItAnswers(t *testing.T) {
 	journals(t, func(h *house) {
-		waited, told := h.start(messages.RunCommand{Scope: "a/b", Text: "told"})
-		_, missed := h.start(messages.RunCommand{Text: "missed", Background: true})
-		h.start(messages.RunCommand{Text: "runs", Background: true})
+		waited, told := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "told"}})
+		_, missed := h.start(messages.RunCommand{Program: messages.Program{Text: "missed"}, Mode: messages.ModeAsync})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "runs"}, Mode: messages.ModeAsync})
 		h.ledger.fail(errors.New("input/output error"))
 		told.Exit(3)
 		h.after(0)
@@ -39,7 +39,7 @@ const replay = time.Second
 // An engine that does not tell the ends it has delays the node for five seconds.
 func TestRestartAnswersThoughAnEndIsNotTold(t *testing.T) {
 	journals(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "ends", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "ends"}, Mode: messages.ModeAsync})
 		h.die()
 		p.Exit(4)
 		began := h.since()

@@ -47,15 +47,15 @@ type act struct {
 var drama = []act{
 	{0, messages.OpenScope{Path: "a/b"}},
 	{0, messages.OpenSession{Scope: "a/b", Session: "s"}},
-	{0, messages.RunCommand{Scope: "a/b", Session: "s", Text: "quick 1"}},
-	{0, messages.RunCommand{Scope: "a/b", Session: "s", Name: "slow", Text: "slow", Background: true, Stdin: messages.StdinPipe}},
-	{0, messages.RunCommand{Scope: "a/b", Session: "s", Text: "leaver"}},
-	{0, messages.RunCommand{Scope: "a/b", Session: "s", Text: "fail"}},
-	{0, messages.RunCommand{Scope: "a", Name: "late", Text: "slow late", Timeout: 2 * time.Second}},
-	{0, messages.RunCommand{Scope: "c", Text: "quick 2", PromoteAfter: 50 * time.Millisecond}},
-	{0, messages.RunCommand{Scope: "a", Name: "stopped", Text: "slow stopped", PromoteAfter: time.Hour}},
-	{0, messages.RunCommand{Scope: "d", Session: "bash", Text: "quick 3", Dir: "/d", Open: &messages.SessionPlan{Backend: messages.BackendShell}}},
-	{0, messages.RunCommand{Scope: "d", Session: "bash", Text: "quick 4", Background: true, Open: &messages.SessionPlan{Backend: messages.BackendShell}}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "quick 1"}}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Labels: messages.Labels{Name: "slow"}, Program: messages.Program{Text: "slow"}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Stdin: messages.StdinPipe}}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "leaver"}}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "fail"}}},
+	{0, messages.RunCommand{Scope: "a", Labels: messages.Labels{Name: "late"}, Program: messages.Program{Text: "slow late"}, Timeout: 2 * time.Second}},
+	{0, messages.RunCommand{Scope: "c", Program: messages.Program{Text: "quick 2"}, PromoteAfter: 50 * time.Millisecond}},
+	{0, messages.RunCommand{Scope: "a", Labels: messages.Labels{Name: "stopped"}, Program: messages.Program{Text: "slow stopped"}, PromoteAfter: time.Hour}},
+	{0, messages.RunCommand{Scope: "d", Session: "bash", Program: messages.Program{Text: "quick 3"}, Dir: "/d", Open: &messages.SessionPlan{Backend: messages.BackendShell}}},
+	{0, messages.RunCommand{Scope: "d", Session: "bash", Program: messages.Program{Text: "quick 4"}, Mode: messages.ModeAsync, Open: &messages.SessionPlan{Backend: messages.BackendShell}}},
 	{500 * time.Millisecond, messages.HandOver{Job: "j9", To: "c"}},
 	{500 * time.Millisecond, messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}},
 	{500 * time.Millisecond, messages.FollowOutput{Job: "slow", From: 0}},
@@ -65,9 +65,9 @@ var drama = []act{
 	{600 * time.Millisecond, messages.WriteInput{Job: "slow", Data: []byte("x")}},
 	{600 * time.Millisecond, messages.ChangeDeadline{Job: "slow", After: time.Hour}},
 	{700 * time.Millisecond, messages.PromoteCommand{Job: "stopped"}},
-	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Name: "kept", Text: "slow kept", Background: true}},
-	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Text: "slow beside"}},
-	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Session: "t", Text: "slow away"}},
+	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Labels: messages.Labels{Name: "kept"}, Program: messages.Program{Text: "slow kept"}, Mode: messages.ModeAsync}},
+	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Program: messages.Program{Text: "slow beside"}}},
+	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Session: "t", Program: messages.Program{Text: "slow away"}}},
 	{900 * time.Millisecond, messages.PromoteCommand{Job: "kept", Keep: true}},
 	{time.Second, messages.ReleaseScope{Path: "e"}},
 	{3 * time.Second, messages.HandOver{Job: "slow", To: "c"}},
@@ -134,7 +134,7 @@ func (h *house) checkDrama() {
 			h.Errorf("%s %q is %s with %s, want %s", j.ID, j.Command, j.State, got, want)
 		}
 	}
-	c := h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Text: "quick again"})
+	c := h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "quick again"}})
 	h.after(time.Second)
 	want(h, "the next", finished(c).End.Shell(), 3)
 }
@@ -208,7 +208,7 @@ func faultsOver(seen map[point]int) []fault {
 // What is there may end.
 func TestFaultJournalFailsWhileJobsChange(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "ci", Session: "one"}))
 		before := h.ledger.last()
 		h.ledger.fail(errors.New("no space left on device"))
@@ -245,11 +245,11 @@ func TestFaultJournalFailsWhileJobsChange(t *testing.T) {
 // A writer that fails over a journal that is well again leaves no refusal behind.
 func TestFaultRecorderFailsAsTheJournalIsMended(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		h.ledger.fail(errJournal)
 		p.AwaitInput(true)
 		h.after(0)
-		refused(h.run(messages.RunCommand{Text: "b"}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Program: messages.Program{Text: "b"}}), messages.ResourceExhausted)
 		p.AwaitInput(false)
 		h.ledger.fail(nil)
 		h.stage.fail(fault{point: point{"recorder", "actors.commit"}, nth: 1})
@@ -257,7 +257,7 @@ func TestFaultRecorderFailsAsTheJournalIsMended(t *testing.T) {
 		h.wantFacts("j1", "started changed changed")
 		p.Exit(0)
 		finished(c)
-		_, p = h.start(messages.RunCommand{Text: "b"})
+		_, p = h.start(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		p.Exit(0)
 	}, plan{slow: true})
 }
@@ -273,17 +273,17 @@ func TestCrashOfTheJournal(t *testing.T) {
 func crashJournal(t *testing.T, fault error) {
 	t.Helper()
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		h.ledger.fail(fault)
 		p.Exit(0)
 		h.after(time.Minute)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited) // clients do not wait for the journal
-		err := refused(h.run(messages.RunCommand{Text: "b"}), messages.ResourceExhausted)
+		err := refused(h.run(messages.RunCommand{Program: messages.Program{Text: "b"}}), messages.ResourceExhausted)
 		want(h, "reason", err.Reason, "journal")
 		h.ledger.fail(nil)
 		h.after(time.Minute)
 		h.wantFacts("j1", "started finished:exited retired")
-		c, p = h.start(messages.RunCommand{Text: "b"})
+		c, p = h.start(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		p.Exit(0)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 		if _, err := h.node.Jobs(context.Background(), "", true); err != nil {

@@ -47,7 +47,7 @@ func TestFaultCrashTooOften(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
-				client, p := h.start(messages.RunCommand{Scope: "a", Text: "make", Background: true, Timeout: time.Hour, Stdin: messages.StdinPipe})
+				client, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync, Timeout: time.Hour, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 				for range 4 {
 					h.crash("command")
 					h.after(time.Second)
@@ -66,7 +66,7 @@ func TestFaultCrashTooOften(t *testing.T) {
 				want(h, "outcome", job.End.Outcome, c.outcome)
 				want(h, "flagged", job.HasFlag(messages.FlagUnsupervised), true)
 				h.wantFacts("j1", c.facts)
-				next, p := h.start(messages.RunCommand{Scope: "a", Text: "next"})
+				next, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "next"}})
 				p.Exit(0)
 				want(h, "the next", finished(next).End.Outcome, messages.Exited)
 			})
@@ -77,7 +77,7 @@ func TestFaultCrashTooOften(t *testing.T) {
 // Crashes that are far apart are none too many.
 func TestFaultCrashNowAndThen(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		for range 12 {
 			h.crash("command")
 			h.after(4 * time.Second)
@@ -92,7 +92,7 @@ func TestFaultCrashNowAndThen(t *testing.T) {
 // A foreground job without supervision still answers its client when it ends.
 func TestFaultCrashTooOftenInTheForeground(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Hour})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, PromoteAfter: time.Hour})
 		for range 4 {
 			h.crash("command")
 		}
@@ -106,8 +106,8 @@ func TestFaultCrashTooOftenInTheForeground(t *testing.T) {
 // ended, since nobody could look after it.
 func TestFaultCrashTooOftenInTheQueue(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "first", Background: true})
-		c := h.run(messages.RunCommand{Text: "second"})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}})
 		for range 4 {
 			h.crash("command") // the youngest
 		}
@@ -124,9 +124,9 @@ func TestFaultCrashTooOftenInTheQueue(t *testing.T) {
 // While a job is starting its actors may fail too often, too: it goes on, and
 // is heard of when it begins.
 func TestFaultCrashTooOftenWhileStarting(t *testing.T) {
-	for _, background := range []bool{false, true} {
+	for _, mode := range []messages.Mode{messages.ModeSync, messages.ModeAsync} {
 		inHouse(t, func(h *house) {
-			c := h.run(messages.RunCommand{Text: "make", Background: background})
+			c := h.run(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: mode})
 			for range 4 {
 				h.crash("command")
 			}
@@ -134,7 +134,7 @@ func TestFaultCrashTooOftenWhileStarting(t *testing.T) {
 			p := h.proc("make")
 			p.Begin()
 			h.after(time.Second)
-			if background {
+			if mode == messages.ModeAsync {
 				reply[messages.CommandPromoted](c)
 			}
 			p.Exit(3)
@@ -148,7 +148,7 @@ func TestFaultCrashTooOftenWhileStarting(t *testing.T) {
 // Lost is said only of a job that the engine no longer knows.
 func TestFaultCrashOfAForgottenJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, _ := h.start(messages.RunCommand{Text: "make"})
+		c, _ := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		stop := h.ask(messages.StopCommand{Job: "j1", Grace: time.Hour})
 		h.engine.Forget(h.job("j1").UID)
 		h.after(0)
@@ -160,7 +160,7 @@ func TestFaultCrashOfAForgottenJob(t *testing.T) {
 		want(h, "error", job.End.Err.Code, messages.NotFound)
 		want(h, "answers to the stop", len(stop.heard()), 1)
 		h.wantFacts("j1", "started stopping finished:lost retired")
-		next, p := h.start(messages.RunCommand{Text: "next"})
+		next, p := h.start(messages.RunCommand{Program: messages.Program{Text: "next"}})
 		p.Exit(0)
 		want(h, "the next", finished(next).End.Outcome, messages.Exited)
 	})
@@ -170,8 +170,8 @@ func TestFaultCrashOfAForgottenJob(t *testing.T) {
 func TestFaultCrashOfWhatHeldAForgottenJob(t *testing.T) {
 	for _, kind := range []string{"session", "scope"} {
 		inHouse(t, func(h *house) {
-			c, p := h.start(messages.RunCommand{Text: "make"})
-			d, q := h.start(messages.RunCommand{Text: "test"})
+			c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
+			d, q := h.start(messages.RunCommand{Program: messages.Program{Text: "test"}})
 			h.engine.Forget(p.ID)
 			h.crash(kind)
 			want(h, "outcome", finished(c).End.Outcome, messages.Lost)
@@ -185,7 +185,7 @@ func TestFaultCrashOfWhatHeldAForgottenJob(t *testing.T) {
 // A request in the hands of an actor that fails is refused, not lost.
 func TestFaultCrashRefusesWhatItHeld(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "cat", Background: true, Stdin: messages.StdinPipe})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "cat"}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		p.FillInput(true)
 		input := h.ask(messages.WriteInput{Job: "j1", Data: []byte("x")})
 		silent(input)
@@ -214,7 +214,7 @@ func TestFaultCrashRefusesWhoWaitsForAJobWithoutAnActor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
-				_, p := h.start(messages.RunCommand{Text: "make", Background: true})
+				_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync})
 				for range 4 {
 					h.crash("command")
 				}
@@ -231,7 +231,7 @@ func TestFaultCrashRefusesWhoWaitsForAJobWithoutAnActor(t *testing.T) {
 // A sink that fails too often is given up: reads say so, the job does not care.
 func TestFaultCrashOfASinkTooOften(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		p.Write(messages.Merged, "hello")
 		read := messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}
 		for range 3 {
@@ -251,11 +251,11 @@ func TestFaultCrashOfASinkTooOften(t *testing.T) {
 // ended in order.
 func TestFaultCrashOfTheRecorderTooOften(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		for range 6 {
 			h.crash("recorder")
 		}
-		err := refused(h.run(messages.RunCommand{Text: "more"}), messages.ResourceExhausted)
+		err := refused(h.run(messages.RunCommand{Program: messages.Program{Text: "more"}}), messages.ResourceExhausted)
 		want(h, "reason", err.Reason, "journal")
 		p.Exit(0)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
@@ -273,7 +273,7 @@ func TestFaultCrashOfTheRecorderTooOften(t *testing.T) {
 func TestFaultCrashOfAChannelTooOften(t *testing.T) {
 	inHouse(t, func(h *house) {
 		s := h.subscribe(messages.Subscribe{Channel: "c"}, true)
-		_, p := h.start(messages.RunCommand{Text: "make", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync})
 		for range 4 {
 			h.crash("channel")
 		}
@@ -294,8 +294,8 @@ func TestFaultCrashOfTheSupervisor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, plan{})
 		for _, text := range []string{"a", "b", "c"} {
-			h.start(messages.RunCommand{Scope: messages.ScopePath(text), Text: text})
-			h.run(messages.RunCommand{Scope: messages.ScopePath(text), Text: text + " starting"})
+			h.start(messages.RunCommand{Scope: messages.ScopePath(text), Program: messages.Program{Text: text}})
+			h.run(messages.RunCommand{Scope: messages.ScopePath(text), Program: messages.Program{Text: text + " starting"}})
 		}
 		sub, err := h.node.Subscribe(context.Background(), messages.Subscribe{Now: true})
 		if err != nil {
@@ -303,7 +303,7 @@ func TestFaultCrashOfTheSupervisor(t *testing.T) {
 		}
 		errs := make(chan error, 3)
 		go func() {
-			_, err := h.node.Run(context.Background(), messages.RunCommand{Text: "d"})
+			_, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "d"}})
 			errs <- err
 		}()
 		go func() {
@@ -332,7 +332,7 @@ func TestFaultCrashOfTheSupervisor(t *testing.T) {
 		if _, err := h.node.Ask(context.Background(), messages.ListJobs{}); err == nil || errors.Is(err, troupe.ErrClosed) {
 			t.Errorf("a failed node answered with %v", err)
 		}
-		if _, err := h.node.Run(context.Background(), messages.RunCommand{Text: "e"}); err == nil || errors.Is(err, troupe.ErrClosed) {
+		if _, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "e"}}); err == nil || errors.Is(err, troupe.ErrClosed) {
 			t.Errorf("a failed node ran a command with %v", err)
 		}
 		if err := h.node.Err(); err == nil || errors.Is(err, troupe.ErrClosed) {

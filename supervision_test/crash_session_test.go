@@ -14,15 +14,15 @@ import (
 func TestFaultPlaceThatFailsEveryTime(t *testing.T) {
 	broken, opened := false, 0
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Session: "s", Text: "a", Background: true})
-		_, q := h.start(messages.RunCommand{Session: "s", Text: "b"})
+		c, p := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync})
+		_, q := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "b"}})
 		reply[messages.CommandPromoted](c)
 		broken, opened = true, 0
 		h.crash("session")
 		want(h, "places that were opened", opened, 5)
 		want(h, "unowned", len(h.engine.Unowned()), 0)
 		want(h, "flagged", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
-		refused(h.run(messages.RunCommand{Session: "s", Text: "c"}), messages.Refused)
+		refused(h.run(messages.RunCommand{Session: "s", Program: messages.Program{Text: "c"}}), messages.Refused)
 		refused(h.ask(messages.PromoteCommand{Job: "j2"}), messages.Refused)
 		stop := h.ask(messages.StopCommand{Job: "j1"})
 		h.wantSignals(p, "TERM")
@@ -37,7 +37,7 @@ func TestFaultPlaceThatFailsEveryTime(t *testing.T) {
 		closing := h.ask(messages.CloseSession{Session: "s"})
 		h.after(5 * time.Second)
 		reply[messages.SessionClosed](closing)
-		_, r := h.start(messages.RunCommand{Session: "s", Text: "again"})
+		_, r := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "again"}})
 		r.Exit(0)
 	}, plan{fake: fake.Options{OpenFails: func(backends.ExecutorSpec) error {
 		opened++
@@ -51,7 +51,7 @@ func TestFaultPlaceThatFailsEveryTime(t *testing.T) {
 // A session that fails over whatever it gets is given up.
 func TestFaultSessionThatFailsEveryTime(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "a"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "a"}})
 		h.stage.fail(fault{point: point{kind: "session"}, nth: 1, times: 1000})
 		h.crash("session")
 		want(h, "failures were ended", h.stage.fired < 20, true)
@@ -74,11 +74,11 @@ func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
 	waits := fake.Options{Can: backends.Capabilities{Parallel: 1, Queue: 8, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true}}
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 3}}))
-		at := messages.RunCommand{Scope: "a/b", Session: "s", Text: "a", Background: true}
+		at := messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync}
 		_, p := h.start(at)
 		at.Text = "b"
 		behind := h.run(at)
-		at.Background = false
+		at.Mode = messages.ModeSync
 		front := h.run(at)
 		end := h.await(false, messages.Condition{}, "j2", "j3")
 		h.stage.fail(fault{point: point{kind: "session"}, nth: 1, times: 1000})
@@ -96,8 +96,8 @@ func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
 		want(h, "state", h.job("j2").State, messages.Retired)
 		want(h, "flagged", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
 		h.stage.fail(fault{})
-		_, q := h.start(messages.RunCommand{Scope: "a", Session: "t", Text: "another", Background: true})
-		_, r := h.start(messages.RunCommand{Scope: "a", Session: "u", Text: "one more", Background: true})
+		_, q := h.start(messages.RunCommand{Scope: "a", Session: "t", Program: messages.Program{Text: "another"}, Mode: messages.ModeAsync})
+		_, r := h.start(messages.RunCommand{Scope: "a", Session: "u", Program: messages.Program{Text: "one more"}, Mode: messages.ModeAsync})
 		q.Exit(0)
 		r.Exit(0)
 		h.wantSignals(p)
@@ -113,7 +113,7 @@ func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
 func TestFaultScopeThatFailsEveryTime(t *testing.T) {
 	for _, scope := range []messages.ScopePath{"a", "a/b"} {
 		inHouse(t, func(h *house) {
-			c, p := h.start(messages.RunCommand{Scope: scope, Session: "s", Text: "a"})
+			c, p := h.start(messages.RunCommand{Scope: scope, Session: "s", Program: messages.Program{Text: "a"}})
 			h.stage.fail(fault{point: point{kind: "scope"}, nth: 1, times: 1000})
 			h.crash("scope")
 			want(h, "failures were ended", h.stage.fired < 100, true)

@@ -90,7 +90,7 @@ var situations = []situation{
 		p.Exit(3)
 	}, messages.Exited, "started promoted finished:exited retired"},
 	{"in the background", func(h *house, at messages.RunCommand) *client {
-		at.Background = true
+		at.Mode = messages.ModeAsync
 		c, _ := h.start(at)
 		return c
 	}, func(h *house, p *fake.Process) {
@@ -147,13 +147,13 @@ func TestFaultCrashOfAnyActorInAnyPhase(t *testing.T) {
 func (s situation) survives(h *house, kind string) {
 	h.Helper()
 	sub := h.subscribe(messages.Subscribe{}, true)
-	c := s.bring(h, messages.RunCommand{Scope: "a/b", Text: stubborn, Name: "job"})
+	c := s.bring(h, messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: stubborn}, Labels: messages.Labels{Name: "job"}})
 	id := h.job("job").ID
 	before := h.signalled(stubborn)
 	wait := h.send(messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Hour}})
 	follow := h.send(messages.FollowOutput{Job: id, From: 1000})
 	if kind == "gather" { // it lives only while it stops something
-		h.start(messages.RunCommand{Scope: "other", Text: "to be stopped"})
+		h.start(messages.RunCommand{Scope: "other", Program: messages.Program{Text: "to be stopped"}})
 		h.send(messages.StopCommand{Scope: "other"})
 	}
 	h.after(0)
@@ -175,7 +175,7 @@ func (s situation) survives(h *house, kind string) {
 	want(h, "answers to a follower", len(follow.heard()), 1)
 	wantList(h, "told", sub.numbers(), through(1, h.ledger.last())...)
 
-	next, p := h.start(messages.RunCommand{Scope: "a/b", Text: "the next"})
+	next, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "the next"}})
 	p.Exit(0)
 	want(h, "outcome of the next", finished(next).End.Outcome, messages.Exited)
 }
@@ -186,7 +186,7 @@ func TestCrashOverTheClosing(t *testing.T) {
 	for _, crashes := range []int{1, 4} { // the last leaves it without an actor
 		for _, behind := range []bool{false, true} {
 			inHouse(t, func(h *house) {
-				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+				c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 				h.stage.fail(fault{point{"command", "messages.StopCommand"}, 1, behind, crashes})
 				closing := h.ask(messages.CloseScope{Path: "a", Grace: -1})
 				h.after(time.Second) // a place that has just adopted a job is not closed at once
@@ -214,7 +214,7 @@ func TestFaultStopOfWhoGaveUpIsLost(t *testing.T) {
 	} {
 		for _, behind := range []bool{false, true} {
 			inHouse(t, func(h *house) {
-				c := h.call(messages.RunCommand{Text: "a"}, time.Second)
+				c := h.call(messages.RunCommand{Program: messages.Program{Text: "a"}}, time.Second)
 				p := h.proc("a")
 				p.Begin()
 				h.stage.fail(fault{at, 1, behind, 1})

@@ -49,7 +49,7 @@ func (x *explorer) playOn() {
 func (x *explorer) checkSessions() {
 	for _, m := range x.ask(messages.ListSessions{}).heard() {
 		for _, s := range m.(messages.SessionList).Sessions {
-			r := messages.RunCommand{UID: uid(len(x.runs) + 1), Scope: s.Scope, Session: s.Session, Text: x.born()}
+			r := messages.RunCommand{UID: uid(len(x.runs) + 1), Scope: s.Scope, Session: s.Session, Program: messages.Program{Text: x.born()}}
 			x.lives[r.Text] = (&course{}).then(0, "exit 0", func(p *fake.Process) { p.Exit(0) })
 			c := x.request(r)
 			x.runs = append(x.runs, c)

@@ -53,7 +53,7 @@ const (
 func (x *explorer) patience(request any) (time.Duration, bool) {
 	switch r := request.(type) {
 	case messages.RunCommand:
-		return r.PromoteAfter + slowest, r.PromoteAfter > 0 && !r.Background && !x.unsupervised(r)
+		return r.PromoteAfter + slowest, r.PromoteAfter > 0 && !r.Mode.Background() && !x.unsupervised(r)
 	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.AnnounceTask, messages.UpdateTask,
 		messages.ListSessions, messages.ListScopes:
 		return 0, true

@@ -142,9 +142,12 @@ func uid(n int) messages.UID { return messages.UID(fmt.Sprintf("01EXP%021d", n))
 
 func (x *explorer) command() messages.RunCommand {
 	r := messages.RunCommand{
-		UID: uid(len(x.runs) + 1), Scope: x.scope(), Session: x.session(), Text: x.born(),
-		Background: x.chance(30), Grace: x.grace(), OnExit: pick[messages.OnExit](x, "", "", "", messages.KillChildren, messages.KeepChildren),
-		Stdin: pick(x, messages.StdinNull, messages.StdinPipe), Name: pick(x, "", "", "build", "serve"),
+		UID: uid(len(x.runs) + 1), Scope: x.scope(), Session: x.session(), Program: messages.Program{Text: x.born()},
+		Grace: x.grace(), OnExit: pick[messages.OnExit](x, "", "", "", messages.KillChildren, messages.KeepChildren),
+		Stdio: messages.Stdio{Stdin: pick(x, messages.StdinNull, messages.StdinPipe)}, Labels: messages.Labels{Name: pick(x, "", "", "build", "serve")},
+	}
+	if x.chance(30) {
+		r.Mode = messages.ModeAsync
 	}
 	if x.chance(50) {
 		r.PromoteAfter = pick(x, time.Millisecond, 100*time.Millisecond, time.Second, 10*time.Second)

@@ -64,7 +64,7 @@ func TestFaultLastWordsOfAJobThatIsPlacedAnew(t *testing.T) {
 		for _, slow := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				inHouse(t, func(h *house) {
-					c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+					c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 					recorded := make(chan struct{})
 					if slow {
 						h.ledger.hold(recorded)
@@ -94,7 +94,7 @@ func TestFaultOfAPlaceBehindTheEndOfItsJobs(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			inHouse(t, func(h *house) {
 				for _, text := range []string{"a", "b", "c"} {
-					c, p := h.start(messages.RunCommand{Scope: "a", Text: text})
+					c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: text}})
 					p.Exit(0)
 					h.after(0)
 					finished(c)
@@ -108,7 +108,7 @@ func TestFaultOfAPlaceBehindTheEndOfItsJobs(t *testing.T) {
 					}
 				}
 				want(h, "commands", len(h.stage.all("command")), 0)
-				next, p := h.start(messages.RunCommand{Scope: "a", Text: "next"})
+				next, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "next"}})
 				p.Exit(0)
 				want(h, "outcome of the next", finished(next).End.Outcome, messages.Exited)
 				reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"}))

@@ -15,7 +15,7 @@ import (
 // started again, its client has its one reply, its deadline stays.
 func TestHandoverOfALiveJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "make", Timeout: time.Hour, PromoteAfter: 2 * time.Minute, Stdin: messages.StdinPipe})
+		c, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "make"}, Timeout: time.Hour, PromoteAfter: 2 * time.Minute, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		h.after(time.Minute)
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b/c"}))
 		job := h.job("j1")
@@ -46,8 +46,8 @@ func TestHandoverOfALiveJob(t *testing.T) {
 // The new owner's end is the job's.
 func TestHandoverChangesWhoEndsIt(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
-		d, q := h.start(messages.RunCommand{Scope: "a", Text: "test"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
+		d, q := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "test"}})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Scope: "a", Grace: -1}))
 		want(h, "stayed", finished(d).End.Outcome, messages.Cancelled)
@@ -63,9 +63,9 @@ func TestHandoverChangesWhoEndsIt(t *testing.T) {
 // What waits in a queue can be moved, and starts at its new place.
 func TestHandoverOfAQueuedJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true})
-		second := h.run(messages.RunCommand{Scope: "a", Text: "second", Timeout: time.Minute})
-		third := h.run(messages.RunCommand{Scope: "a", Text: "third"})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
+		second := h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "second"}, Timeout: time.Minute})
+		third := h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "third"}})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j2", To: "b"}))
 		q := h.proc("second")
 		q.Begin()
@@ -86,7 +86,7 @@ func TestHandoverOfAQueuedJob(t *testing.T) {
 // A job that starts may be moved, too: it is started once.
 func TestHandoverOfAStartingJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Scope: "a", Text: "make", Background: true})
+		c := h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		want(h, "processes", len(h.engine.Ever()), 1)
 		p := h.proc("make")
@@ -103,10 +103,10 @@ func TestHandoverOfAStartingJob(t *testing.T) {
 // process is without an owner meanwhile, and a stop finds it.
 func TestHandoverOfAStartingJobIntoAFullPlace(t *testing.T) {
 	inHouse(t, func(h *house) {
-		other, q := h.start(messages.RunCommand{Scope: "b", Text: "other"})
-		c := h.run(messages.RunCommand{Scope: "a", Text: "make"})
+		other, q := h.start(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "other"}})
+		c := h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 		p := h.proc("make")
-		waits := h.run(messages.RunCommand{Scope: "c", Text: "waits for its turn"})
+		waits := h.run(messages.RunCommand{Scope: "c", Program: messages.Program{Text: "waits for its turn"}})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j2", To: "b"}))
 		want(h, "owned", p.Owned(), true)
 		stop := h.ask(messages.StopCommand{Job: "j2", Grace: -1})
@@ -128,7 +128,7 @@ func TestHandoverOfAStartingJobIntoAFullPlace(t *testing.T) {
 // A job that is being stopped goes on being stopped.
 func TestHandoverOfAStoppingJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 		stop := h.ask(messages.StopCommand{Job: "j1", Grace: time.Minute})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		want(h, "why", refused(stop, messages.Busy).Reason, "moving") // asking again is harmless
@@ -144,7 +144,7 @@ func TestHandoverOfAStoppingJob(t *testing.T) {
 // What has finished stays where it was; what is not there cannot be moved.
 func TestHandoverRefused(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 		p.Leave(fake.Children{N: 1, Output: true})
 		p.Exit(0)
 		finished(c)
@@ -153,7 +153,7 @@ func TestHandoverRefused(t *testing.T) {
 		h.after(0)
 		refused(h.ask(messages.HandOver{Job: "j1", To: "b"}), messages.JobFinished)
 		refused(h.ask(messages.HandOver{Job: "j7", To: "b"}), messages.NotFound)
-		d, p := h.start(messages.RunCommand{Scope: "a", Text: "test"})
+		d, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "test"}})
 		refused(h.ask(messages.HandOver{Job: "j2", To: "no//path"}), messages.InvalidParams)
 		want(h, "scope", h.job("j2").Scope, messages.ScopePath("a"))
 		p.Exit(0)
@@ -165,7 +165,7 @@ func TestHandoverRefused(t *testing.T) {
 // Two who want the same job get it one after the other, or share its move.
 func TestHandoverTwice(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 		one, two := h.send(messages.HandOver{Job: "j1", To: "b"}), h.send(messages.HandOver{Job: "j1", To: "c"})
 		reply[messages.Acknowledged](one)
 		reply[messages.Acknowledged](two)
@@ -184,7 +184,7 @@ func TestHandoverTwice(t *testing.T) {
 func TestHandoverOfAJobThatEnds(t *testing.T) {
 	for range 20 { // the two race
 		inHouse(t, func(h *house) {
-			c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+			c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 			move := h.send(messages.HandOver{Job: "j1", To: "b"})
 			p.Exit(3)
 			h.after(time.Minute)
@@ -203,8 +203,8 @@ func TestHandoverIntoAClosingPlace(t *testing.T) {
 	} {
 		for range 10 { // the move and the closing race
 			inHouse(t, func(h *house) {
-				h.start(messages.RunCommand{Scope: "b/c", Text: "there", Background: true})
-				c, _ := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+				h.start(messages.RunCommand{Scope: "b/c", Program: messages.Program{Text: "there"}, Mode: messages.ModeAsync})
+				c, _ := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 				move, end := h.send(messages.HandOver{Job: "j2", To: "b/c"}), h.send(closing)
 				h.after(time.Minute)
 				reply[messages.Acknowledged](move)
@@ -221,7 +221,7 @@ func TestHandoverIntoTheEnd(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		for range 10 {
 			inHouse(t, func(h *house) {
-				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+				c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 				move := h.send(messages.HandOver{Job: "j1", To: "b/c"})
 				if err := h.shutdown(messages.ShutdownNode{Grace: -1, KeepJobs: keep}); err != nil {
 					h.Error(err)
@@ -240,7 +240,7 @@ func TestHandoverIntoTheEnd(t *testing.T) {
 func TestHandoverLosesNoRequest(t *testing.T) {
 	for range 20 {
 		inHouse(t, func(h *house) {
-			c, p := h.start(messages.RunCommand{Scope: "a", Text: "make", Stdin: messages.StdinPipe})
+			c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 			asked := []*client{
 				h.send(messages.PromoteCommand{Job: "j1"}), h.send(messages.FollowOutput{Job: "j1"}),
 				h.send(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), h.send(messages.ChangeDeadline{Job: "j1", After: time.Hour}),
@@ -259,7 +259,7 @@ func TestHandoverLosesNoRequest(t *testing.T) {
 // A sink that fails as the job leaves does not hold it.
 func TestHandoverPastASinkThatFails(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 		h.ask(messages.FollowOutput{Job: "j1"})
 		h.stage.fail(fault{point: point{"sink", "actors.flushSink"}, nth: 1})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
@@ -276,15 +276,15 @@ func TestHandoverPastASinkThatFails(t *testing.T) {
 // its new place cannot take has an outcome: it was told of.
 func TestHandoverOfAQueuedJobIntoAFullQueue(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true})
-		_, q := h.start(messages.RunCommand{Scope: "b", Text: "other", Background: true})
-		moved, lost := h.run(messages.RunCommand{Scope: "a", Text: "moved"}), h.run(messages.RunCommand{Scope: "a", Text: "lost"})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
+		_, q := h.start(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "other"}, Mode: messages.ModeAsync})
+		moved, lost := h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "moved"}}), h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "lost"}})
 		for i := range 4 {
-			h.run(messages.RunCommand{Scope: "b", Text: fmt.Sprintf("waits %d", i)})
+			h.run(messages.RunCommand{Scope: "b", Program: messages.Program{Text: fmt.Sprintf("waits %d", i)}})
 		}
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j3", To: "b"}))
 		silent(moved)
-		refused(h.run(messages.RunCommand{Scope: "b", Text: "too many"}), messages.QueueFull)
+		refused(h.run(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "too many"}}), messages.QueueFull)
 
 		h.ask(messages.HandOver{Job: "j4", To: "broken"})
 		job := finished(lost)
@@ -314,17 +314,17 @@ func TestHandoverOfAQueuedJobIntoAFullQueue(t *testing.T) {
 func TestHandoverIntoAFullScope(t *testing.T) {
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "b", Quota: messages.ScopeQuota{Jobs: 1, Sessions: 1}}))
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "x", Background: true})
-		_, q := h.start(messages.RunCommand{Scope: "b", Session: "s", Text: "y", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "x"}, Mode: messages.ModeAsync})
+		_, q := h.start(messages.RunCommand{Scope: "b", Session: "s", Program: messages.Program{Text: "y"}, Mode: messages.ModeAsync})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
-		refused(h.run(messages.RunCommand{Scope: "b", Text: "z"}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "z"}}), messages.ResourceExhausted)
 		want(h, "owned", p.Owned(), true)
 		p.Exit(0)
 		h.after(0)
-		refused(h.run(messages.RunCommand{Scope: "b", Text: "z"}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "z"}}), messages.ResourceExhausted)
 		q.Exit(0)
 		h.after(0)
-		c, p := h.start(messages.RunCommand{Scope: "b", Session: "s", Text: "z"})
+		c, p := h.start(messages.RunCommand{Scope: "b", Session: "s", Program: messages.Program{Text: "z"}})
 		p.Exit(0)
 		finished(c)
 	})

@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"internal/artifact":           {"spill", "spill/view", "golang.org/x/sys", "github.com/rivo/uniseg"},
 	"actors/lifecycle":            {"messages"},
 	"actors/workers":              {actorLib},
-	"actors":                      {"messages", "actors/lifecycle", "actors/workers", "backends", "spill", "spill/view", actorLib, schedulerLib, eventLib},
+	"actors":                      {"internal/codec", "messages", "actors/lifecycle", "actors/workers", "backends", "spill", "spill/view", actorLib, schedulerLib, eventLib},
 	"backends":                    {"messages", "spill"},
 	"backends/engine":             {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},
 	"internal/test/enginetest":    {"messages", "backends/engine", "spill"},

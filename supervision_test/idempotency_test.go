@@ -12,7 +12,7 @@ import (
 
 // keyed is a request under a key.
 func keyed(key, text string) messages.RunCommand {
-	return messages.RunCommand{Key: key, Text: text, PromoteAfter: time.Minute}
+	return messages.RunCommand{Key: key, Program: messages.Program{Text: text}, PromoteAfter: time.Minute}
 }
 
 // The same key and request again get the same job, whatever phase it is in:
@@ -40,7 +40,7 @@ func TestIdempotencyOfTheSameRequest(t *testing.T) {
 // All who asked for a job that is queued, or starting, hear how it ended.
 func TestIdempotencyBeforeTheStart(t *testing.T) {
 	inHouse(t, func(h *house) {
-		before, p := h.start(messages.RunCommand{Text: "before"})
+		before, p := h.start(messages.RunCommand{Program: messages.Program{Text: "before"}})
 		var all []*client
 		for range 3 {
 			all = append(all, h.run(keyed("k", "make")))
@@ -66,7 +66,7 @@ func TestIdempotencyConflicts(t *testing.T) {
 			func(r *messages.RunCommand) { r.Text = "make test" },
 			func(r *messages.RunCommand) { r.Scope = "elsewhere" },
 			func(r *messages.RunCommand) { r.Timeout = time.Second },
-			func(r *messages.RunCommand) { r.Env = []string{"A=1"} },
+			func(r *messages.RunCommand) { r.Env.Set = []string{"A=1"} },
 		} {
 			r := keyed("k", "make")
 			other(&r)
@@ -87,9 +87,9 @@ func TestIdempotencyOfWhom(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i, who := range []messages.Principal{"ann", "bob"} {
 			r := keyed("k", "make "+string(who))
-			r.Principal, r.EnvPolicy, r.BaseEnv = who, messages.EnvCaller, []string{"TIME=1"}
+			r.Principal, r.Env.Policy, r.Env.Base = who, messages.EnvCaller, []string{"TIME=1"}
 			c, p := h.start(r)
-			r.BaseEnv = []string{"TIME=2"}
+			r.Env.Base = []string{"TIME=2"}
 			again := h.run(r)
 			p.Exit(0)
 			want(h, "job", finished(c).ID, jobID(i+1))
@@ -102,7 +102,7 @@ func TestIdempotencyOfWhom(t *testing.T) {
 func TestIdempotencyIsFreed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "full", Quota: messages.ScopeQuota{Jobs: 1}}))
-		_, p := h.start(messages.RunCommand{Scope: "full", Text: "there", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "full", Program: messages.Program{Text: "there"}, Mode: messages.ModeAsync})
 		r := keyed("k", "make")
 		r.Scope = "full"
 		refused(h.run(r), messages.ResourceExhausted)
@@ -234,7 +234,7 @@ func TestIdempotencyOfAJobThatGoesOn(t *testing.T) {
 // Who joins a job and gives up before it could start leaves no job behind.
 func TestIdempotencyOfWhoGivesUpInTheQueue(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "before"})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "before"}})
 		calls := []<-chan called{h.call(keyed("k", "make"), time.Second), h.call(keyed("k", "make"), 2*time.Second)}
 		for _, c := range calls {
 			want(h, "given up", errors.Is((<-c).err, context.DeadlineExceeded), true)
@@ -267,15 +267,15 @@ func TestIdempotencyIsBounded(t *testing.T) {
 // A ULID names one job: the same request with it joins that job, another one is refused.
 func TestIdempotencyOfAULID(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{UID: uid(1), Text: "make"})
-		joins := h.run(messages.RunCommand{UID: uid(1), Text: "make"})
-		err := refused(h.run(messages.RunCommand{UID: uid(1), Text: "other"}), messages.Conflict)
+		c, p := h.start(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "make"}})
+		joins := h.run(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "make"}})
+		err := refused(h.run(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "other"}}), messages.Conflict)
 		want(h, "reason", err.Reason, "uid")
 		p.Exit(0)
 		want(h, "uid", finished(c).UID, uid(1))
 		want(h, "uid", finished(joins).UID, uid(1))
-		want(h, "uid", finished(h.run(messages.RunCommand{UID: uid(1), Text: "make"})).UID, uid(1))
-		refused(h.run(messages.RunCommand{UID: uid(1), Text: "other"}), messages.Conflict)
+		want(h, "uid", finished(h.run(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "make"}})).UID, uid(1))
+		refused(h.run(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "other"}}), messages.Conflict)
 		want(h, "room for starts", len(h.engine.Ever()), 1)
 	})
 }
@@ -284,15 +284,15 @@ func TestIdempotencyOfAULID(t *testing.T) {
 // when the journal can be written. A refusal would say that it does not.
 func TestIdempotencyWhileTheJournalFails(t *testing.T) {
 	inHouse(t, func(h *house) {
-		first := h.run(messages.RunCommand{UID: uid(1), Text: "make"})
-		h.run(messages.RunCommand{Key: "k", Text: "test"})
+		first := h.run(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "make"}})
+		h.run(messages.RunCommand{Key: "k", Program: messages.Program{Text: "test"}})
 		h.run(keyed("promoted", "serve")) // its promotion cannot be written
 		h.after(0)
 		h.ledger.fail(errors.New("no space left on device"))
-		queued := h.run(messages.RunCommand{UID: uid(2), Text: "lint"})
+		queued := h.run(messages.RunCommand{UID: uid(2), Program: messages.Program{Text: "lint"}})
 		h.after(time.Minute)
-		again := []*client{h.run(messages.RunCommand{UID: uid(1), Text: "make"}), h.run(messages.RunCommand{Key: "k", Text: "test"}), h.run(messages.RunCommand{UID: uid(2), Text: "lint"})}
-		other := h.run(messages.RunCommand{UID: uid(3), Text: "other"})
+		again := []*client{h.run(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "make"}}), h.run(messages.RunCommand{Key: "k", Program: messages.Program{Text: "test"}}), h.run(messages.RunCommand{UID: uid(2), Program: messages.Program{Text: "lint"}})}
+		other := h.run(messages.RunCommand{UID: uid(3), Program: messages.Program{Text: "other"}})
 		h.after(0)
 		refused(other, messages.ResourceExhausted)
 		h.ledger.fail(nil)

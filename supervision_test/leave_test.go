@@ -30,8 +30,8 @@ func (h *house) keep(id messages.JobID) {
 func TestLeaveEndsAll(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.ask(messages.OpenScope{Path: "a/b"})
-		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "one", Background: true})
-		_, q := h.start(messages.RunCommand{Scope: "a/b/c", Text: "two", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "one"}, Mode: messages.ModeAsync})
+		_, q := h.start(messages.RunCommand{Scope: "a/b/c", Program: messages.Program{Text: "two"}, Mode: messages.ModeAsync})
 		leaving := h.ask(messages.ReleaseScope{Path: "a/b", Reason: "its client has gone"})
 		h.wantSignals(p, "TERM")
 		h.wantSignals(q, "TERM")
@@ -51,15 +51,15 @@ func TestLeaveEndsAll(t *testing.T) {
 func TestLeaveSparesWhatIsKept(t *testing.T) {
 	inHouse(t, func(h *house) {
 		run := func(scope messages.ScopePath, session messages.SessionID, text string) *fake.Process {
-			_, p := h.start(messages.RunCommand{Scope: scope, Session: session, Text: text, Background: true})
+			_, p := h.start(messages.RunCommand{Scope: scope, Session: session, Program: messages.Program{Text: text}, Mode: messages.ModeAsync})
 			return p
 		}
 		kept := run("a", "one", "kept")
-		_, detached := h.start(messages.RunCommand{Scope: "a/d", Text: "detached", Detach: true})
+		_, detached := h.start(messages.RunCommand{Scope: "a/d", Program: messages.Program{Text: "detached"}, Mode: messages.ModeDetached})
 		beside, other := run("a", "one", "beside"), run("a", "two", "other")
 		below, aside := run("a/d", "s", "below"), run("a/e/f", "s", "aside")
 		outside := run("ab", "one", "outside")
-		starting := h.run(messages.RunCommand{Scope: "a", Session: "one", Text: "starting"})
+		starting := h.run(messages.RunCommand{Scope: "a", Session: "one", Program: messages.Program{Text: "starting"}})
 		h.keep("j1")
 		left := h.ask(messages.ReleaseScope{Path: "a", Grace: time.Minute})
 		for _, p := range []*fake.Process{beside, other, below, aside} {
@@ -92,9 +92,9 @@ func TestLeaveSparesWhatIsKept(t *testing.T) {
 // does not say so, neither.
 func TestLeaveKeepsOnlyWhatWasAskedFor(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Scope: "a", Text: "budget", PromoteAfter: time.Second})
-		h.start(messages.RunCommand{Scope: "a", Text: "agent"})
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "stopped"})
+		h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "budget"}, PromoteAfter: time.Second})
+		h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "agent"}})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "stopped"}})
 		h.after(time.Second)
 		want(h, "flags", len(reply[messages.CommandPromoted](h.ask(messages.PromoteCommand{Job: "j2"})).Job.Flags), 0)
 		h.keep("j3")
@@ -110,8 +110,8 @@ func TestLeaveKeepsOnlyWhatWasAskedFor(t *testing.T) {
 // and also behind the death of the node, whether the journal knows it or only the engine.
 func TestLeaveBehindAPromotion(t *testing.T) {
 	journals(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "front"})
-		_, q := h.start(messages.RunCommand{Scope: "a", Text: "back", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "front"}})
+		_, q := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "back"}, Mode: messages.ModeAsync})
 		h.ledger.fail(errJournal)
 		first, second := h.send(messages.PromoteCommand{Job: "j1", Keep: true}), h.send(messages.PromoteCommand{Job: "j2", Keep: true})
 		left := h.send(messages.ReleaseScope{Path: "a"})
@@ -136,7 +136,7 @@ func TestLeaveBehindAPromotion(t *testing.T) {
 // The flag is told once, whoever asks how often.
 func TestPromoteToStay(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "make", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync})
 		for range 2 {
 			h.keep("j1")
 		}
@@ -151,8 +151,8 @@ func TestPromoteToStay(t *testing.T) {
 // Who leaves while others end the same, or the node, has one answer.
 func TestLeaveBesideOtherEnds(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, kept := h.start(messages.RunCommand{Scope: "a", Text: "kept", Background: true})
-		_, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "other", Background: true})
+		_, kept := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "kept"}, Mode: messages.ModeAsync})
+		_, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "other"}, Mode: messages.ModeAsync})
 		h.keep("j1")
 		left, again := h.ask(messages.ReleaseScope{Path: "a", Grace: time.Hour}), h.ask(messages.ReleaseScope{Path: "a", Grace: time.Hour})
 		closing := h.ask(messages.CloseScope{Path: "a", Grace: time.Minute})
@@ -163,9 +163,9 @@ func TestLeaveBesideOtherEnds(t *testing.T) {
 		kept.Exit(0)
 		reply[messages.ScopeClosed](closing)
 
-		_, p = h.start(messages.RunCommand{Scope: "b", Text: "kept", Background: true})
-		h.start(messages.RunCommand{Scope: "b", Text: "ends", Background: true})
-		_, q := h.start(messages.RunCommand{Scope: "b", Session: "s", Text: "ends", Background: true})
+		_, p = h.start(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "kept"}, Mode: messages.ModeAsync})
+		h.start(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "ends"}, Mode: messages.ModeAsync})
+		_, q := h.start(messages.RunCommand{Scope: "b", Session: "s", Program: messages.Program{Text: "ends"}, Mode: messages.ModeAsync})
 		h.keep("j3")
 		left = h.ask(messages.ReleaseScope{Path: "b", Grace: time.Hour})
 		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
@@ -211,11 +211,11 @@ func (h *house) atOnce(requests ...any) (all []*client) {
 // ends with the rest, also where a job stays.
 func TestLeaveAsSomethingBegins(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, kept := h.start(messages.RunCommand{Scope: "a", Session: "one", Text: "kept", Background: true})
+		_, kept := h.start(messages.RunCommand{Scope: "a", Session: "one", Program: messages.Program{Text: "kept"}, Mode: messages.ModeAsync})
 		h.keep("j1")
 		left := h.atOnce(
-			messages.RunCommand{Scope: "a/b/c", Session: "s", Text: "below", Background: true},
-			messages.RunCommand{Scope: "a", Session: "two", Text: "beside", Background: true},
+			messages.RunCommand{Scope: "a/b/c", Session: "s", Program: messages.Program{Text: "below"}, Mode: messages.ModeAsync},
+			messages.RunCommand{Scope: "a", Session: "two", Program: messages.Program{Text: "beside"}, Mode: messages.ModeAsync},
 			messages.ReleaseScope{Path: "a"},
 		)[2]
 		for _, text := range []string{"below", "beside"} {
@@ -237,7 +237,7 @@ func TestLeaveAsSomethingBegins(t *testing.T) {
 // Who leaves what is being closed is not told that something stays.
 func TestLeaveWhatIsBeingClosed(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "kept", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "kept"}, Mode: messages.ModeAsync})
 		h.keep("j1")
 		all := h.atOnce(messages.CloseScope{Path: "a"}, messages.ReleaseScope{Path: "a/b"})
 		h.wantSignals(p, "TERM")
@@ -250,7 +250,7 @@ func TestLeaveWhatIsBeingClosed(t *testing.T) {
 // Who is told that a job stays which is just being handed over finds that so.
 func TestLeaveWhatIsPromotedOnItsWay(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "kept", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "kept"}, Mode: messages.ModeAsync})
 		all := h.atOnce(messages.HandOver{Job: "j1", To: "a/c"}, messages.PromoteCommand{Job: "j1", Keep: true}, messages.ReleaseScope{Path: "a"})
 		reply[messages.Acknowledged](all[0])
 		reply[messages.CommandPromoted](all[1])

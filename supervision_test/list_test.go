@@ -33,11 +33,11 @@ func (h *house) ended(r messages.RunCommand) messages.Job {
 // that have ended only if they are asked for.
 func TestListFilters(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true}) // j1
-		h.run(messages.RunCommand{Scope: "a", Text: "waits"})                     // j2
-		h.ended(messages.RunCommand{Scope: "a/b", Text: "done"})                  // j3
-		h.start(messages.RunCommand{Scope: "ab", Text: "other"})                  // j4
-		c, p := h.start(messages.RunCommand{Scope: "c", Text: "leaves"})          // j5
+		h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync}) // j1
+		h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "waits"}})                             // j2
+		h.ended(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "done"}})                          // j3
+		h.start(messages.RunCommand{Scope: "ab", Program: messages.Program{Text: "other"}})                          // j4
+		c, p := h.start(messages.RunCommand{Scope: "c", Program: messages.Program{Text: "leaves"}})                  // j5
 		p.Leave(fake.Children{N: 1})
 		p.Exit(0)
 		finished(c)
@@ -65,8 +65,8 @@ func TestListFilters(t *testing.T) {
 // the youngest.
 func TestListFindsOne(t *testing.T) {
 	inHouse(t, func(h *house) {
-		first := h.ended(messages.RunCommand{Text: "a", Name: "build", UID: uid(1)})
-		second := h.ended(messages.RunCommand{Text: "b", Name: "build", UID: uid(2)})
+		first := h.ended(messages.RunCommand{Program: messages.Program{Text: "a"}, Labels: messages.Labels{Name: "build"}, UID: uid(1)})
+		second := h.ended(messages.RunCommand{Program: messages.Program{Text: "b"}, Labels: messages.Labels{Name: "build"}, UID: uid(2)})
 		for _, c := range []struct{ id, want messages.JobID }{
 			{first.ID, first.ID},
 			{messages.JobID(first.UID), first.ID},
@@ -88,11 +88,11 @@ func TestListFindsOne(t *testing.T) {
 func TestListIsNotMistakenByANameLikeAnID(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, name := range []string{"j1", "j0", "j01", "j123456789012345678901"} {
-			err := refused(h.ask(messages.RunCommand{Text: "a", Name: name}), messages.InvalidParams)
+			err := refused(h.ask(messages.RunCommand{Program: messages.Program{Text: "a"}, Labels: messages.Labels{Name: name}}), messages.InvalidParams)
 			want(h, name, err.Reason, "name")
 		}
 		for _, name := range []string{"j", "J1", "j1a", "j-1", "1", "job1", "local-1"} {
-			h.ended(messages.RunCommand{Text: "a", Name: name})
+			h.ended(messages.RunCommand{Program: messages.Program{Text: "a"}, Labels: messages.Labels{Name: name}})
 			want(h, name, h.job(messages.JobID(name)).Name, name)
 		}
 	})
@@ -101,7 +101,7 @@ func TestListIsNotMistakenByANameLikeAnID(t *testing.T) {
 // A job that is over can be forgotten with its output; one that is not cannot.
 func TestListRemoves(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "a", Name: "build"})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Labels: messages.Labels{Name: "build"}})
 		p.Leave(fake.Children{N: 1, Output: true})
 		err := refused(h.ask(messages.RemoveJob{Job: "j1"}), messages.Refused)
 		want(h, "reason", err.Reason, "running")
@@ -119,7 +119,7 @@ func TestListRemoves(t *testing.T) {
 		want(h, "missing", reply[messages.JobMissing](h.ask(messages.FindJob{Job: "j1"})).Category, "removed")
 		want(h, "missing", reply[messages.JobMissing](h.ask(messages.RemoveJob{Job: "j1"})).Category, "removed")
 		refused(h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), messages.NotFound)
-		want(h, "the next", h.ended(messages.RunCommand{Text: "b"}).ID, "j2") // no id is used again
+		want(h, "the next", h.ended(messages.RunCommand{Program: messages.Program{Text: "b"}}).ID, "j2") // no id is used again
 	})
 }
 
@@ -127,7 +127,7 @@ func TestListRemoves(t *testing.T) {
 // removed behind that.
 func TestListWhileAnEndIsRecorded(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "a"})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		until := make(chan struct{})
 		h.ledger.hold(until)
 		p.Exit(0)
@@ -140,7 +140,7 @@ func TestListWhileAnEndIsRecorded(t *testing.T) {
 		h.after(0)
 		want(h, "removed", reply[messages.JobFound](removal).Job.ID, "j1")
 
-		_, p = h.start(messages.RunCommand{Text: "b"})
+		_, p = h.start(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		h.ledger.fail(errJournal)
 		p.Exit(0)
 		h.after(0)
@@ -153,9 +153,9 @@ func TestListWhileAnEndIsRecorded(t *testing.T) {
 // output; those that live are none of them.
 func TestListKeepsTheYoungest(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Text: "lives", Background: true})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "lives"}, Mode: messages.ModeAsync})
 		for i := range 5 {
-			c, p := h.start(messages.RunCommand{Text: fmt.Sprintf("job %d", i)})
+			c, p := h.start(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("job %d", i)}})
 			p.Write(messages.Merged, "x")
 			p.Exit(0)
 			finished(c)
@@ -197,13 +197,13 @@ func TestListTasks(t *testing.T) {
 func TestListSessionsAndScopes(t *testing.T) {
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 9}}))
-		h.start(messages.RunCommand{Scope: "a/b", Session: "s", Text: "runs", Background: true})
-		h.run(messages.RunCommand{Scope: "a/b", Session: "s", Text: "waits"})
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "leaves", Dir: "/x"})
+		h.start(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "runs"}, Mode: messages.ModeAsync})
+		h.run(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "waits"}})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "leaves"}, Dir: "/x"})
 		p.Leave(fake.Children{N: 1})
 		p.Exit(0)
 		finished(c)
-		h.ended(messages.RunCommand{Scope: "c", Text: "done"})
+		h.ended(messages.RunCommand{Scope: "c", Program: messages.Program{Text: "done"}})
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "c", Session: "t", SessionPlan: messages.SessionPlan{Dir: "/there"}}))
 
 		var lines []string
@@ -231,7 +231,7 @@ func TestListIsKeptWhereJobsOutlive(t *testing.T) {
 		can := serial.Can
 		can.Outlive = outlive
 		inHouse(t, func(h *house) {
-			_, p := h.start(messages.RunCommand{Text: "make", Name: "build"})
+			_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Labels: messages.Labels{Name: "build"}})
 			held, err := h.engine.Inventory(h.Context())
 			if err != nil || len(held) != 1 {
 				h.Fatalf("the engine holds %v (%v)", held, err)
@@ -266,7 +266,7 @@ func TestListForgetsOutputs(t *testing.T) {
 		} {
 			for range step.jobs {
 				n++
-				c, p := h.start(messages.RunCommand{Text: fmt.Sprintf("job %d", n)})
+				c, p := h.start(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("job %d", n)}})
 				p.Write(messages.Merged, "x")
 				p.Exit(0)
 				finished(c)

@@ -43,14 +43,14 @@ func TestFaultDirectoryHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		h := open(t, plan{fake: hanging(end)})
-		before, p := h.start(messages.RunCommand{Text: "it runs already"})
-		hangs := h.send(messages.RunCommand{Text: "first", Dir: "/hangs"})
-		behind := h.send(messages.RunCommand{Text: "second"})
-		wrong := h.send(messages.RunCommand{Text: "third", Dir: "/nowhere"})
+		before, p := h.start(messages.RunCommand{Program: messages.Program{Text: "it runs already"}})
+		hangs := h.send(messages.RunCommand{Program: messages.Program{Text: "first"}, Dir: "/hangs"})
+		behind := h.send(messages.RunCommand{Program: messages.Program{Text: "second"}})
+		wrong := h.send(messages.RunCommand{Program: messages.Program{Text: "third"}, Dir: "/nowhere"})
 		silent(hangs)
 		silent(behind)
 
-		other, q := h.start(messages.RunCommand{Text: "another session", Session: "other"})
+		other, q := h.start(messages.RunCommand{Program: messages.Program{Text: "another session"}, Session: "other"})
 		q.Exit(0)
 		want(h, "another session's", finished(other).End.Outcome, messages.Exited)
 		p.Exit(0)
@@ -79,9 +79,9 @@ func TestFaultDirectoryHangsAndTheJobIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		h := open(t, plan{fake: hanging(end)})
-		hangs := h.send(messages.RunCommand{Text: "first", Dir: "/hangs"})
-		behind := h.send(messages.RunCommand{Text: "second"})
-		again := h.send(messages.RunCommand{Text: "third", Dir: "/hangs"})
+		hangs := h.send(messages.RunCommand{Program: messages.Program{Text: "first"}, Dir: "/hangs"})
+		behind := h.send(messages.RunCommand{Program: messages.Program{Text: "second"}})
+		again := h.send(messages.RunCommand{Program: messages.Program{Text: "third"}, Dir: "/hangs"})
 		silent(behind)
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j1"}))
 		want(h, "the one that was stopped", finished(hangs).End.Outcome, messages.Cancelled)
@@ -102,13 +102,13 @@ func TestFaultDirectoryHangsAndAllEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		h := open(t, plan{fake: hanging(end)})
-		hangs := h.send(messages.RunCommand{Text: "first", Dir: "/hangs"})
-		behind := h.send(messages.RunCommand{Text: "second"})
+		hangs := h.send(messages.RunCommand{Program: messages.Program{Text: "first"}, Dir: "/hangs"})
+		behind := h.send(messages.RunCommand{Program: messages.Program{Text: "second"}})
 		synctest.Wait()
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{}))
 		want(h, "the one that hangs", finished(hangs).End.Outcome, messages.Cancelled)
 		want(h, "the one behind it", finished(behind).End.Outcome, messages.Cancelled)
-		last := h.send(messages.RunCommand{Text: "third", Dir: "/hangs"})
+		last := h.send(messages.RunCommand{Program: messages.Program{Text: "third"}, Dir: "/hangs"})
 		synctest.Wait()
 		began := time.Now()
 		require.NoError(t, h.shutdown(messages.ShutdownNode{}))
@@ -128,8 +128,8 @@ func TestFaultTheLookFails(t *testing.T) {
 			}
 			return nil
 		}}})
-		refused(h.ask(messages.RunCommand{Text: "bad"}), messages.Internal)
-		c, p := h.start(messages.RunCommand{Text: "good"})
+		refused(h.ask(messages.RunCommand{Program: messages.Program{Text: "bad"}}), messages.Internal)
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "good"}})
 		p.Exit(0)
 		want(h, "the next", finished(c).End.Outcome, messages.Exited)
 		h.end()
@@ -150,7 +150,7 @@ func TestFaultManyDirectoriesHang(t *testing.T) {
 		}}})
 		var asked []*client
 		for i := range jobs {
-			asked = append(asked, h.send(messages.RunCommand{Text: fmt.Sprintf("job %d", i), Session: messages.SessionID(fmt.Sprintf("s%d", i%100))}))
+			asked = append(asked, h.send(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("job %d", i)}, Session: messages.SessionID(fmt.Sprintf("s%d", i%100))}))
 		}
 		synctest.Wait()
 		want(h, "looks", hang.Load(), most)

@@ -11,7 +11,7 @@ import (
 
 // svc is a job with a name, in the background.
 func svc(scope messages.ScopePath, text string) messages.RunCommand {
-	return messages.RunCommand{Scope: scope, Name: "svc", Text: text, Background: true}
+	return messages.RunCommand{Scope: scope, Labels: messages.Labels{Name: "svc"}, Program: messages.Program{Text: text}, Mode: messages.ModeAsync}
 }
 
 // replacing is a run that takes the name svc.
@@ -64,11 +64,11 @@ func TestFaultNameOfOneLiveJob(t *testing.T) {
 // A queued job has its name, too; a request that was refused has none.
 func TestNameOfAQueuedJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "before", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "before"}, Mode: messages.ModeAsync})
 		h.run(svc("", "queued"))
 		refused(h.run(svc("", "second")), messages.Conflict)
 		bad := svc("", "bad")
-		bad.Name, bad.Env = "free", []string{"no variable"}
+		bad.Name, bad.Env.Set = "free", []string{"no variable"}
 		refused(h.run(bad), messages.EnvRefused)
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "svc"}))
 		good := svc("", "good")
@@ -168,7 +168,7 @@ func TestFaultNameAndHandover(t *testing.T) {
 // new job cannot be found before, and its record is told then.
 func TestFaultReplaceStopsFirst(t *testing.T) {
 	inHouse(t, func(h *house) {
-		old, p := h.start(messages.RunCommand{Name: "svc", Text: "old", Grace: time.Minute})
+		old, p := h.start(messages.RunCommand{Labels: messages.Labels{Name: "svc"}, Program: messages.Program{Text: "old"}, Grace: time.Minute})
 		r := replacing("new")
 		r.UID = "01JZZZZZZZZZZZZZZZZZZZZZZZ"
 		c := h.run(r)
@@ -214,8 +214,8 @@ func TestReplaceOfNothing(t *testing.T) {
 // A queued job is replaced before it starts.
 func TestReplaceOfAQueuedJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "before", Background: true})
-		old := h.run(messages.RunCommand{Name: "svc", Text: "old"})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "before"}, Mode: messages.ModeAsync})
+		old := h.run(messages.RunCommand{Labels: messages.Labels{Name: "svc"}, Program: messages.Program{Text: "old"}})
 		h.run(replacing("new"))
 		want(h, "old", finished(old).End.Outcome, messages.Cancelled)
 		want(h, "waits", h.job("svc").State, messages.Queued)
@@ -298,7 +298,7 @@ func TestReplaceIsChecked(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(svc("", "old"))
 		for code, bad := range map[messages.Code]func(r *messages.RunCommand){
-			messages.EnvRefused:    func(r *messages.RunCommand) { r.Env = []string{"LD_PRELOAD=x"} },
+			messages.EnvRefused:    func(r *messages.RunCommand) { r.Env.Set = []string{"LD_PRELOAD=x"} },
 			messages.InvalidParams: func(r *messages.RunCommand) { r.Timeout = -1 },
 			messages.Conflict:      func(r *messages.RunCommand) { r.UID = h.job("j1").UID },
 			messages.TooLarge:      func(r *messages.RunCommand) { r.OnFinish = []string{"1", "2", "3", "4", "5"} },
@@ -337,7 +337,7 @@ func TestReplaceWithoutItsClient(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(svc("", "old"))
 		r := replacing("foreground")
-		r.UID, r.Background = "01JZZZZZZZZZZZZZZZZZZZZZZZ", false
+		r.UID, r.Mode = "01JZZZZZZZZZZZZZZZZZZZZZZZ", messages.ModeSync
 		c := h.run(r)
 		find := h.ask(messages.FindJob{Job: "01JZZZZZZZZZZZZZZZZZZZZZZZ"})
 		h.system().Root.RequestWithCustomSender(h.top(), messages.AbandonRun{UID: r.UID}, c.pid)

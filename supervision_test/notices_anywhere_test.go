@@ -29,10 +29,10 @@ func playTold(text string) *fake.Script {
 // notedDrama are ends that are told to a URL that is away at first, to one that is
 // there, and to a command.
 var notedDrama = []act{
-	{0, messages.RunCommand{Scope: "a", Text: "quick 1", OnFinish: []string{there, "tell"}}},
-	{0, messages.RunCommand{Scope: "a", Text: "fail", OnFinish: []string{elsewhere}}},
-	{0, messages.RunCommand{Scope: "a", Text: "leaver", OnFinish: []string{elsewhere, "tell"}}},
-	{0, messages.RunCommand{Scope: "a", Text: "slow", Name: "slow", Background: true, OnFinish: []string{there, elsewhere}}},
+	{0, messages.RunCommand{Scope: "a", Program: messages.Program{Text: "quick 1"}, OnFinish: []string{there, "tell"}}},
+	{0, messages.RunCommand{Scope: "a", Program: messages.Program{Text: "fail"}, OnFinish: []string{elsewhere}}},
+	{0, messages.RunCommand{Scope: "a", Program: messages.Program{Text: "leaver"}, OnFinish: []string{elsewhere, "tell"}}},
+	{0, messages.RunCommand{Scope: "a", Program: messages.Program{Text: "slow"}, Labels: messages.Labels{Name: "slow"}, Mode: messages.ModeAsync, OnFinish: []string{there, elsewhere}}},
 	{4 * time.Second, messages.StopCommand{Job: "slow"}},
 }
 

@@ -102,7 +102,7 @@ const there, elsewhere = "https://there/hook", "https://elsewhere/hook"
 // ends runs a job to its end that is to be told.
 func (h *house) ends(text string, code int, to ...string) messages.Job {
 	h.Helper()
-	c, p := h.start(messages.RunCommand{Text: text, OnFinish: to})
+	c, p := h.start(messages.RunCommand{Program: messages.Program{Text: text}, OnFinish: to})
 	p.Exit(code)
 	return finished(c)
 }
@@ -259,7 +259,7 @@ func TestRestartTellsWhatWasNotTold(t *testing.T) {
 		told := h.ends("told", 0, there)
 		u.then(dead)
 		late := h.ends("late", 4, there, "tell")
-		_, running := h.start(messages.RunCommand{Text: "running", Name: "running", Background: true, OnFinish: []string{there}})
+		_, running := h.start(messages.RunCommand{Program: messages.Program{Text: "running"}, Labels: messages.Labels{Name: "running"}, Mode: messages.ModeAsync, OnFinish: []string{there}})
 		h.again()
 		h.wantNotices(told.ID, "delivered 1")
 		h.again()
@@ -322,7 +322,7 @@ func TestFloodNotifyKeepsNoMoreThanItMay(t *testing.T) {
 				h.plan.urls.fresh().then(dead)
 				most := 2 * limits.Finished
 				for n := range 10 {
-					_, p := h.start(messages.RunCommand{Text: fmt.Sprintf("job %d", n), Background: true, OnFinish: []string{there}})
+					_, p := h.start(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("job %d", n)}, Mode: messages.ModeAsync, OnFinish: []string{there}})
 					p.Write(messages.Merged, "some text")
 					p.Exit(0)
 					h.after(0)
@@ -419,7 +419,7 @@ func TestRestartJoinsTheCommandThatIsTold(t *testing.T) {
 // again and not given up: the key of a notice says which it is.
 func TestRestartJoinsTheCommandOfAnOlderVersion(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", UID: "01JD0000000000000000000000", OnFinish: []string{"tell"}})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, UID: "01JD0000000000000000000000", OnFinish: []string{"tell"}})
 		last := func() messages.Seq {
 			n, err := h.ledger.Last()
 			if err != nil {
@@ -430,8 +430,8 @@ func TestRestartJoinsTheCommandOfAnOlderVersion(t *testing.T) {
 		seq := last() + 7 // behind its scope, its session and the four facts of the job that tells it
 		id := fmt.Sprintf("01JD0000000000000000000000.%d", seq)
 		h.ask(messages.RunCommand{
-			Key: id + " tell", Principal: "troupe:notice", Scope: messages.NoticeScope, Text: "tell", Tag: id, Description: "as it was said then",
-			Stdin: messages.StdinPipe, Background: true, Timeout: time.Minute, OnExit: messages.KillChildren,
+			Key: id + " tell", Labels: messages.Labels{Principal: "troupe:notice", Tag: id, Description: "as it was said then"}, Scope: messages.NoticeScope, Program: messages.Program{Text: "tell"},
+			Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync, Timeout: time.Minute, OnExit: messages.KillChildren,
 		})
 		h.told("tell").Exit(0)
 		h.after(0)
@@ -501,8 +501,8 @@ func TestRestartTellsTheCommandThatNeverBegan(t *testing.T) {
 // notices; a channel of the node's own is no client's.
 func TestNotifyRefuses(t *testing.T) {
 	inHouse(t, func(h *house) {
-		refused(h.run(messages.RunCommand{Text: "x", OnFinish: []string{there}}), messages.Unsupported)
-		refused(h.run(messages.RunCommand{Text: "x", Scope: "notify", OnFinish: []string{"tell"}}), messages.Refused)
+		refused(h.run(messages.RunCommand{Program: messages.Program{Text: "x"}, OnFinish: []string{there}}), messages.Unsupported)
+		refused(h.run(messages.RunCommand{Program: messages.Program{Text: "x"}, Scope: "notify", OnFinish: []string{"tell"}}), messages.Refused)
 		h.ends("make", 0, "tell")
 		refused(h.ask(messages.Subscribe{Channel: "notice-1"}), messages.Conflict)
 		refused(h.ask(messages.Unsubscribe{Channel: "notice-1"}), messages.NotFound)
@@ -546,7 +546,7 @@ func TestFloodNotify(t *testing.T) {
 // The end of the node gives out what can be given; what cannot be is left to the next.
 func TestShutdownTellsTheLastEnds(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "make", Background: true, OnFinish: []string{there, elsewhere}})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync, OnFinish: []string{there, elsewhere}})
 		p.Leave(fake.Children{})
 		u := h.plan.urls.fresh()
 		u.hold = map[string]bool{elsewhere: true}

@@ -19,7 +19,7 @@ import (
 func (h *house) runMany(n int, text string) {
 	h.Helper()
 	for i := range n {
-		c, p := h.start(messages.RunCommand{Text: fmt.Sprintf("%s %d", text, i)})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("%s %d", text, i)}})
 		p.Exit(0)
 		finished(c)
 	}
@@ -30,7 +30,7 @@ func (h *house) runMany(n int, text string) {
 func TestNotifyInOrder(t *testing.T) {
 	inHouse(t, func(h *house) {
 		s := h.subscribe(messages.Subscribe{}, true)
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make", PromoteAfter: time.Second, Timeout: time.Minute})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}, PromoteAfter: time.Second, Timeout: time.Minute})
 		h.after(2 * time.Minute)
 		reply[messages.CommandPromoted](c)
 		h.wantSignals(p, "TERM", "KILL")
@@ -72,7 +72,7 @@ func TestNotifyFilter(t *testing.T) {
 		ends := h.subscribe(messages.Subscribe{Filter: messages.Filter{Ends: true}}, true)
 		both := h.subscribe(messages.Subscribe{Filter: messages.Filter{Scope: "a/b", Ends: true}}, true)
 		for _, s := range []messages.ScopePath{"a", "a/b", "ab", "c"} {
-			c, p := h.start(messages.RunCommand{Scope: s, Text: string(s)})
+			c, p := h.start(messages.RunCommand{Scope: s, Program: messages.Program{Text: string(s)}})
 			p.Exit(0)
 			finished(c)
 		}

@@ -38,7 +38,7 @@ func (h *house) follow(job messages.JobID, s messages.Stream, from int64) <-chan
 // or behind it.
 func TestOutputFollowers(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Text: "make"})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		early := h.follow("j1", messages.Merged, 0)
 		p := h.proc("make")
 		p.Begin()
@@ -72,7 +72,7 @@ func TestOutputFollowers(t *testing.T) {
 // A follower does not notice that actors fail under it, or that the job is moved.
 func TestOutputFollowerPastCrashes(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "make"})
+		c, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "make"}})
 		got := h.follow("j1", messages.Merged, 0)
 		all := ""
 		for _, kind := range []string{"sink", "command", "session", "subscope", "scope", ""} {
@@ -95,7 +95,7 @@ func TestOutputFollowerPastCrashes(t *testing.T) {
 // What cannot be followed is refused by name.
 func TestOutputRefused(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.ended(messages.RunCommand{Text: "make"})
+		h.ended(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		ctx := context.Background()
 		for _, c := range []struct {
 			job    messages.JobID
@@ -133,7 +133,7 @@ func TestOutputViews(t *testing.T) {
 		{messages.View{Kind: messages.ViewSize}, "", 0},
 	}
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		p.Write(messages.Merged, text)
 		look := func(when string, closed bool) {
 			for _, v := range views {
@@ -166,7 +166,7 @@ func TestOutputViews(t *testing.T) {
 // One question of a follower has one answer: the growth, or the end.
 func TestOutputCredit(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", Streams: messages.SeparateStreams})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
 		out, err := h.ask(messages.FollowOutput{Job: "j1", Stream: messages.Stdout}), h.ask(messages.FollowOutput{Job: "j1", Stream: messages.Stderr, From: 3})
 		p.Write(messages.Stderr, "abc")
 		silent(out)
@@ -179,7 +179,7 @@ func TestOutputCredit(t *testing.T) {
 		h.after(0)
 		h.wantOneOf(out) // it ended, or its reader went and it may ask the next one
 		want(h, "the end", reply[messages.OutputEnded](h.ask(messages.FollowOutput{Job: "j1", Stream: messages.Stderr, From: 5})).Size, 5)
-		fails := h.run(messages.RunCommand{Text: "fails"})
+		fails := h.run(messages.RunCommand{Program: messages.Program{Text: "fails"}})
 		waits := h.ask(messages.FollowOutput{Job: "j2"})
 		silent(waits)
 		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
@@ -193,7 +193,7 @@ func TestOutputCredit(t *testing.T) {
 // comes when it is over.
 func TestOutputOfWhatCannotStart(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Text: "fails"})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "fails"}})
 		read := messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}
 		early := h.ask(read)
 		silent(early)
@@ -221,7 +221,7 @@ func TestOutputOfWhatCannotStart(t *testing.T) {
 func TestOutputAskedAtTheEnd(t *testing.T) {
 	for range 30 { // they race
 		inHouse(t, func(h *house) {
-			c, p := h.start(messages.RunCommand{Text: "make"})
+			c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
 			p.Write(messages.Merged, "x")
 			h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}})
 			var asked []*client
@@ -248,7 +248,7 @@ func TestOutputReadAsSoonAsItIsOver(t *testing.T) {
 			text := fmt.Sprintf("make %d", i)
 			shown := make(chan any, 1)
 			go func() {
-				job, err := h.node.Run(context.Background(), messages.RunCommand{Text: text})
+				job, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: text}})
 				if err != nil {
 					shown <- err
 					return
@@ -275,7 +275,7 @@ func TestOutputReadAsSoonAsItIsOver(t *testing.T) {
 // Read asks the next reader; what no reader can show is an error.
 func TestOutputReadPastCrashes(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Text: "make"})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "make"}})
 		p := h.proc("make")
 		view := messages.View{Kind: messages.ViewTail}
 		shown := make(chan messages.OutputPage, 1)
@@ -314,7 +314,7 @@ func (h *house) wantOneOf(c *client) {
 func TestOutputQuotas(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, policy := range []string{"keep_head", "elide"} {
-			c, p := h.start(messages.RunCommand{Text: policy, Quota: messages.Quota{Bytes: 10, Policy: policy}})
+			c, p := h.start(messages.RunCommand{Program: messages.Program{Text: policy}, Store: messages.Store{Quota: messages.Quota{Bytes: 10, Policy: policy}}})
 			p.Write(messages.Merged, "0123456789abcdef")
 			p.Exit(0)
 			job := finished(c)
@@ -333,7 +333,7 @@ func TestOutputQuotas(t *testing.T) {
 			want(h, policy+", kept", len(kept), 10)
 			want(h, policy+", left out", len(f.Gaps()), 1)
 		}
-		c, p := h.start(messages.RunCommand{Text: "kill", Quota: messages.Quota{Bytes: 10, Policy: "kill"}, Grace: time.Second})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "kill"}, Store: messages.Store{Quota: messages.Quota{Bytes: 10, Policy: "kill"}}, Grace: time.Second})
 		p.Write(messages.Merged, "0123456789abcdef")
 		h.after(time.Second)
 		h.wantSignals(p, "TERM", "KILL")

@@ -17,7 +17,7 @@ var serial = fake.Options{Can: backends.Capabilities{Parallel: 1, Queue: 4, Inpu
 // hears that, and nothing else.
 func TestPromoteByBudget(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Minute, Timeout: time.Hour})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, PromoteAfter: time.Minute, Timeout: time.Hour})
 		h.after(time.Minute - 1)
 		silent(c)
 		h.after(1)
@@ -38,17 +38,17 @@ func TestPromoteByBudget(t *testing.T) {
 // is a repeat. Its start changes nothing for the client, nor does its end.
 func TestFaultBackgroundRunIsQueued(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "first"})
-		queued := messages.RunCommand{Text: "second", Key: "k", Background: true, Timeout: time.Hour}
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
+		queued := messages.RunCommand{Program: messages.Program{Text: "second"}, Key: "k", Mode: messages.ModeAsync, Timeout: time.Hour}
 		for range 2 {
 			job := reply[messages.CommandPromoted](h.run(queued)).Job
 			want(h, "id", job.ID, "j2")
 			want(h, "state", job.State, messages.Queued)
 			want(h, "background", job.Background, false)
 		}
-		named := reply[messages.CommandPromoted](h.run(messages.RunCommand{Text: "third", Name: "x", Background: true})).Job
+		named := reply[messages.CommandPromoted](h.run(messages.RunCommand{Program: messages.Program{Text: "third"}, Labels: messages.Labels{Name: "x"}, Mode: messages.ModeAsync})).Job
 		want(h, "state", named.State, messages.Queued)
-		waits := h.run(messages.RunCommand{Text: "fourth"})
+		waits := h.run(messages.RunCommand{Program: messages.Program{Text: "fourth"}})
 		silent(waits)
 		p.Exit(0)
 		h.after(0)
@@ -66,7 +66,7 @@ func TestFaultBackgroundRunIsQueued(t *testing.T) {
 // A job that ends within its budget is never promoted, not even late.
 func TestPromoteNotAfterTheEnd(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Minute})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, PromoteAfter: time.Minute})
 		p.Leave(fake.Children{N: 1, Output: true})
 		h.after(time.Minute - 1)
 		p.Exit(0)
@@ -82,7 +82,7 @@ func TestPromoteNotAfterTheEnd(t *testing.T) {
 // the budget is not spent a second time.
 func TestPromoteByRequest(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Minute})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, PromoteAfter: time.Minute})
 		h.after(time.Second)
 		ask := h.ask(messages.PromoteCommand{Job: "j1"})
 		want(h, "background", reply[messages.CommandPromoted](ask).Job.Background, true)
@@ -100,9 +100,9 @@ func TestPromoteByRequest(t *testing.T) {
 // even started.
 func TestPromoteWhileQueued(t *testing.T) {
 	inHouse(t, func(h *house) {
-		first, p := h.start(messages.RunCommand{Text: "first"})
-		second := h.run(messages.RunCommand{Text: "second", PromoteAfter: time.Minute})
-		third := h.run(messages.RunCommand{Text: "third"})
+		first, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
+		second := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}, PromoteAfter: time.Minute})
+		third := h.run(messages.RunCommand{Program: messages.Program{Text: "third"}})
 		h.after(time.Minute)
 		job := reply[messages.CommandPromoted](second).Job
 		want(h, "state", job.State, messages.Queued)
@@ -126,8 +126,8 @@ func TestPromoteWhileQueued(t *testing.T) {
 // it waits with it.
 func TestLooksAtAJobThatWaits(t *testing.T) {
 	inHouse(t, func(h *house) {
-		first, p := h.start(messages.RunCommand{Text: "first"})
-		second := h.run(messages.RunCommand{Text: "second"})
+		first, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
+		second := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}})
 		for _, kind := range []messages.ViewKind{messages.ViewTail, messages.ViewTailLine, messages.ViewPage, messages.ViewRange, messages.ViewSize} {
 			page := reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: "j2", View: messages.View{Kind: kind}}))
 			want(h, "what there is", fmt.Sprintf("%+v", page), fmt.Sprintf("%+v", messages.OutputPage{Job: "j2", LinesExact: true}))
@@ -151,7 +151,7 @@ func TestLooksAtAJobThatWaits(t *testing.T) {
 // A background job answers when it has started, not before, and only once.
 func TestPromoteFromTheStart(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Text: "serve", Background: true, PromoteAfter: time.Minute})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "serve"}, Mode: messages.ModeAsync, PromoteAfter: time.Minute})
 		h.after(time.Hour)
 		silent(c) // it has a budget, but nobody waits for it
 		p := h.proc("serve")
@@ -169,7 +169,7 @@ func TestPromoteFromTheStart(t *testing.T) {
 // A background job that cannot start has ended before it could answer.
 func TestPromoteFromAStartThatFails(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Text: "serve", Background: true})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "serve"}, Mode: messages.ModeAsync})
 		h.proc("serve").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 126)
 		job := finished(c)
 		want(h, "outcome", job.End.Outcome, messages.FailedToStart)
@@ -180,8 +180,8 @@ func TestPromoteFromAStartThatFails(t *testing.T) {
 // A background job that is stopped before it starts has its one reply, the one of the queue.
 func TestPromoteOfAStoppedStart(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "first"})
-		c := h.run(messages.RunCommand{Text: "second", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}, Mode: messages.ModeAsync})
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2"}))
 		want(h, "answered", reply[messages.CommandPromoted](c).Job.State, messages.Queued)
 		want(h, "outcome", h.job("j2").End.Outcome, messages.Cancelled)

@@ -54,11 +54,9 @@ func (h *house) runsNext(p *fake.Process, next string) *fake.Process {
 func TestFaultQueuedJobsWaitOn(t *testing.T) {
 	for how, restart := range restarts {
 		journals(t, func(h *house) {
-			_, p := h.start(messages.RunCommand{Text: "first", Background: true})
+			_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
 			background := messages.RunCommand{
-				Text: "background", Background: true, Name: "x", Tag: "t", Description: "d", Dir: "/src", Env: []string{"A=\xff"},
-				EnvPolicy: messages.EnvCaller, BaseEnv: []string{"B=2"}, Timeout: time.Minute, Grace: time.Second, Stdin: messages.StdinPipe,
-				Streams: messages.SeparateStreams, OnExit: messages.KillChildren, Quota: messages.Quota{Bytes: 1 << 20},
+				Program: messages.Program{Text: "background"}, Mode: messages.ModeAsync, Labels: messages.Labels{Name: "x", Tag: "t", Description: "d"}, Dir: "/src", Env: messages.Env{Set: []string{"A=\xff"}, Policy: messages.EnvCaller, Base: []string{"B=2"}}, Timeout: time.Minute, Grace: time.Second, Stdio: messages.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams}, OnExit: messages.KillChildren, Store: messages.Store{Quota: messages.Quota{Bytes: 1 << 20}},
 			}
 			h.run(background)
 			h.run(unnamed(1, "by its ULID"))
@@ -72,7 +70,7 @@ func TestFaultQueuedJobsWaitOn(t *testing.T) {
 				want(h, string(id), h.job(id).State, state)
 			}
 			want(h, "named", h.job("x").ID, "j2")
-			refused(h.run(messages.RunCommand{Text: "another", Name: "x"}), messages.Conflict)
+			refused(h.run(messages.RunCommand{Program: messages.Program{Text: "another"}, Labels: messages.Labels{Name: "x"}}), messages.Conflict)
 			byULID, byKey := h.run(unnamed(1, "by its ULID")), h.run(owned("by its key"))
 			silent(byULID)
 			want(h, "processes", len(h.engine.Ever()), 1)
@@ -110,9 +108,9 @@ func TestFaultQueuedJobsWaitOn(t *testing.T) {
 // A job that waits for a start slot waits on, too, and so does one whose place was handed over.
 func TestFaultQueuedForASlotWaitsOn(t *testing.T) {
 	journals(t, func(h *house) {
-		h.ask(messages.RunCommand{Text: "slow", Background: true})
-		h.ask(messages.RunCommand{Scope: "a", Text: "second", Background: true})
-		h.ask(messages.RunCommand{Scope: "b", Text: "third", Background: true})
+		h.ask(messages.RunCommand{Program: messages.Program{Text: "slow"}, Mode: messages.ModeAsync})
+		h.ask(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "second"}, Mode: messages.ModeAsync})
+		h.ask(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "third"}, Mode: messages.ModeAsync})
 		h.after(0)
 		want(h, "second", h.job("j2").State, messages.Queued)
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j3", To: "c/d"}))
@@ -138,10 +136,10 @@ func TestFaultQueuedForASlotWaitsOn(t *testing.T) {
 // it before the journal has that it is about to.
 func TestFaultStartIsRecordedFirst(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "first", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
 		full := make(chan struct{})
 		h.ledger.hold(full)
-		c := h.run(messages.RunCommand{Text: "second", Background: true})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}, Mode: messages.ModeAsync})
 		h.after(time.Minute)
 		silent(c)
 		h.ledger.hold(nil)
@@ -169,8 +167,8 @@ func TestFaultStartIsRecordedFirst(t *testing.T) {
 func TestFaultStartedOrLost(t *testing.T) {
 	for _, has := range []bool{true, false} {
 		journals(t, func(h *house) {
-			_, p := h.start(messages.RunCommand{Text: "first", Background: true})
-			h.run(messages.RunCommand{Text: "second", Background: true})
+			_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
+			h.run(messages.RunCommand{Program: messages.Program{Text: "second"}, Mode: messages.ModeAsync})
 			p.Exit(0)
 			h.after(0)
 			second := h.proc("second")
@@ -199,7 +197,7 @@ func TestFaultStartedOrLost(t *testing.T) {
 // and the engine does not have the job.
 func TestFaultStoppedWhileItStarted(t *testing.T) {
 	journals(t, func(h *house) {
-		h.run(messages.RunCommand{Text: "make", Background: true})
+		h.run(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync})
 		p := h.proc("make")
 		h.ask(messages.StopCommand{Job: "j1", Grace: time.Hour, Reason: "enough"})
 		h.after(0)
@@ -228,7 +226,7 @@ func TestFaultQueueUnderRandomEnds(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				const jobs = 40
 				for i := range jobs {
-					h.send(messages.RunCommand{Text: "job" + strings.Repeat("x", i), Background: true})
+					h.send(messages.RunCommand{Program: messages.Program{Text: "job" + strings.Repeat("x", i)}, Mode: messages.ModeAsync})
 				}
 				for range 12 {
 					h.after(time.Duration(random.IntN(120)) * time.Millisecond)

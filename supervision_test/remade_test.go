@@ -18,9 +18,9 @@ import (
 // and to a new actor.
 func TestTimeoutChangedInTheQueueGoesWithTheJob(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true})
-		h.run(messages.RunCommand{Scope: "a", Text: "second", Timeout: time.Minute})
-		h.run(messages.RunCommand{Scope: "a", Text: "third", Timeout: time.Minute})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
+		h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "second"}, Timeout: time.Minute})
+		h.run(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "third"}, Timeout: time.Minute})
 		reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j2", After: time.Hour}))
 		reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j3", None: true}))
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j2", To: "b"}))
@@ -51,11 +51,11 @@ func TestASessionThatCouldNotBeOpenedIsOpenedAgain(t *testing.T) {
 		refused(h.ask(messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Backend: "none"}}), messages.Unsupported)
 		broken = errors.New("no such shell")
 		refused(h.ask(messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Shell: "fish"}}), messages.SpawnFailed)
-		refused(h.run(messages.RunCommand{Session: "build", Text: "make"}), messages.SpawnFailed)
+		refused(h.run(messages.RunCommand{Session: "build", Program: messages.Program{Text: "make"}}), messages.SpawnFailed)
 		broken = nil
 		info := reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Dir: "/src"}})).Info
 		want(h, "directory", info.Dir, "/src")
-		_, p := h.start(messages.RunCommand{Session: "build", Text: "make"})
+		_, p := h.start(messages.RunCommand{Session: "build", Program: messages.Program{Text: "make"}})
 		p.Exit(0)
 		h.after(0)
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Session: "build"}))
@@ -66,7 +66,7 @@ func TestASessionThatCouldNotBeOpenedIsOpenedAgain(t *testing.T) {
 func TestFaultSessionKeepsItsShell(t *testing.T) {
 	var last backends.ExecutorSpec
 	inHouse(t, func(h *house) {
-		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Shell: "zsh", Env: []string{"A=1"}, Dir: "/src"}}))
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Shell: "zsh", Env: messages.Env{Set: []string{"A=1"}}, Dir: "/src"}}))
 		for _, kind := range []string{"session", "scope"} {
 			last = backends.ExecutorSpec{}
 			h.crash(kind)
@@ -82,7 +82,7 @@ func TestFaultSessionKeepsItsShell(t *testing.T) {
 // told: the next node does not stop it.
 func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
 	journals(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "foreground"})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "foreground"}})
 		release := h.hold("supervisor", "messages.ShutdownNode")
 		ended := make(chan error)
 		h.over, h.left = true, true
@@ -107,8 +107,8 @@ func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
 // are stopping, and a grant would be lost with them.
 func TestShutdownGrantsNoSlotAfterTheReleaseOfTheJobs(t *testing.T) {
 	journals(t, func(h *house) {
-		first, p := h.start(messages.RunCommand{Text: "first"})
-		second := h.run(messages.RunCommand{Text: "second"})
+		first, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
+		second := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}})
 		h.after(0)
 		release := h.hold("supervisor", "messages.ShutdownNode")
 		ended := make(chan error)
@@ -138,7 +138,7 @@ func TestRestartKeepsChildrenOfASession(t *testing.T) {
 		}
 		begin()
 		leaver := func(name string, on messages.OnExit) *fake.Process {
-			_, p := h.start(messages.RunCommand{Argv: []string{name}, OnExit: on, Background: true})
+			_, p := h.start(messages.RunCommand{Program: messages.Program{Argv: []string{name}}, OnExit: on, Mode: messages.ModeAsync})
 			p.Leave(fake.Children{N: 1, Output: true})
 			return p
 		}

@@ -106,8 +106,8 @@ func beginTwice(t *testing.T, f fault, slow bool) {
 			}
 		}
 		h.survive(acts)
-		h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Text: "slow again", Background: true})
-		h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Text: "slow foreground"})
+		h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "slow again"}, Mode: messages.ModeAsync})
+		h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "slow foreground"}})
 		h.after(time.Second)
 		h.die()
 		h.mortal = f

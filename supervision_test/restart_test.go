@@ -28,7 +28,7 @@ func TestRestartInEveryPhase(t *testing.T) {
 	for times := 1; times <= 2; times++ {
 		journals(t, func(h *house) {
 			r := func(text string) messages.RunCommand {
-				return messages.RunCommand{Scope: "a/b", Session: "s", Text: text, Background: true, Name: text}
+				return messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: text}, Mode: messages.ModeAsync, Labels: messages.Labels{Name: text}}
 			}
 			_, running := h.start(r("running"))
 			_, stopping := h.start(r("stopping"))
@@ -92,7 +92,7 @@ func TestRestartInEveryPhase(t *testing.T) {
 // failed before or the node died over it; one that the journal has is only settled.
 func TestRestartBeforeTheEndIsRecorded(t *testing.T) {
 	journals(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "first", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}, Mode: messages.ModeAsync})
 		h.ledger.fail(errJournal)
 		p.Exit(3)
 		h.after(0)
@@ -109,8 +109,8 @@ func TestRestartBeforeTheEndIsRecorded(t *testing.T) {
 // outcome is never guessed.
 func TestRestartWithoutTheJob(t *testing.T) {
 	journals(t, func(h *house) {
-		h.start(messages.RunCommand{Text: "lost", Background: true})
-		_, p := h.start(messages.RunCommand{Text: "finished", Background: true})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "lost"}, Mode: messages.ModeAsync})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "finished"}, Mode: messages.ModeAsync})
 		p.Leave(fake.Children{N: 1, Output: true})
 		p.Exit(3)
 		h.after(0)
@@ -132,9 +132,9 @@ func TestRestartWithoutTheJob(t *testing.T) {
 // that was promoted does not, whether the journal knows so or only the engine.
 func TestRestartEndsWhatBelongedToAConnection(t *testing.T) {
 	journals(t, func(h *house) {
-		_, owned := h.start(messages.RunCommand{Text: "owned"})
-		promoted, p := h.start(messages.RunCommand{Text: "promoted", PromoteAfter: time.Second})
-		_, detached := h.start(messages.RunCommand{Text: "detached", Detach: true})
+		_, owned := h.start(messages.RunCommand{Program: messages.Program{Text: "owned"}})
+		promoted, p := h.start(messages.RunCommand{Program: messages.Program{Text: "promoted"}, PromoteAfter: time.Second})
+		_, detached := h.start(messages.RunCommand{Program: messages.Program{Text: "detached"}, Mode: messages.ModeDetached})
 		h.ledger.fail(errJournal)
 		h.after(time.Second)
 		reply[messages.CommandPromoted](promoted)
@@ -158,7 +158,7 @@ func TestRestartEndsWhatBelongedToAConnection(t *testing.T) {
 // before, if its budget was spent while no node was there.
 func TestRestartBehindTheBudget(t *testing.T) {
 	journals(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "owned", PromoteAfter: time.Second})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "owned"}, PromoteAfter: time.Second})
 		h.die()
 		h.after(time.Minute)
 		h.begin()
@@ -175,8 +175,8 @@ func TestRestartBehindTheBudget(t *testing.T) {
 // also behind one more death.
 func TestRestartKeepsWhatSomebodySatAt(t *testing.T) {
 	journals(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "edits", Terminal: messages.Terminal{Rows: 24, Cols: 80}, Shown: true, PromoteAfter: time.Hour})
-		_, q := h.start(messages.RunCommand{Text: "asked for by a program", Terminal: messages.Terminal{Rows: 24, Cols: 80}})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "edits"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}, Shown: true}, PromoteAfter: time.Hour})
+		_, q := h.start(messages.RunCommand{Program: messages.Program{Text: "asked for by a program"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}}})
 		for range 2 {
 			h.die()
 			h.begin()
@@ -198,9 +198,9 @@ func TestRestartKeepsWhatSomebodySatAt(t *testing.T) {
 // in the foreground go on, as their clients were told.
 func TestRestartBehindAnOrderedEnd(t *testing.T) {
 	journals(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "foreground"})
-		_, q := h.start(messages.RunCommand{Text: "background", Background: true})
-		starting := h.run(messages.RunCommand{Text: "starting"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "foreground"}})
+		_, q := h.start(messages.RunCommand{Program: messages.Program{Text: "background"}, Mode: messages.ModeAsync})
+		starting := h.run(messages.RunCommand{Program: messages.Program{Text: "starting"}})
 		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
 			h.Error(err)
 		}
@@ -223,9 +223,9 @@ func TestRestartBehindAnOrderedEnd(t *testing.T) {
 // whether the journal knows it or only the engine.
 func TestRestartKeepsKeys(t *testing.T) {
 	journals(t, func(h *house) {
-		one := messages.RunCommand{Text: "one", Key: "k1", Background: true}
-		two := messages.RunCommand{Text: "two", Key: "k2", Background: true}
-		three := messages.RunCommand{Text: "three", Key: "k3", Background: true}
+		one := messages.RunCommand{Program: messages.Program{Text: "one"}, Key: "k1", Mode: messages.ModeAsync}
+		two := messages.RunCommand{Program: messages.Program{Text: "two"}, Key: "k2", Mode: messages.ModeAsync}
+		three := messages.RunCommand{Program: messages.Program{Text: "three"}, Key: "k3", Mode: messages.ModeAsync}
 		_, p := h.start(one)
 		p.Exit(3)
 		h.start(two)
@@ -237,7 +237,7 @@ func TestRestartKeepsKeys(t *testing.T) {
 		h.begin()
 		want(h, "one", finished(h.run(one)).ID, "j1")
 		want(h, "two", reply[messages.CommandPromoted](h.run(two)).Job.ID, "j2")
-		refused(h.run(messages.RunCommand{Text: "other", Key: "k2"}), messages.Conflict)
+		refused(h.run(messages.RunCommand{Program: messages.Program{Text: "other"}, Key: "k2"}), messages.Conflict)
 	}, plan{})
 }
 
@@ -246,7 +246,7 @@ func TestRestartKeepsKeys(t *testing.T) {
 func TestRestartResumesAChannel(t *testing.T) {
 	journals(t, func(h *house) {
 		s := h.subscribe(messages.Subscribe{}, false)
-		h.start(messages.RunCommand{Text: "a", Background: true})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync})
 		s.acknowledge(2)
 		h.after(2 * time.Second) // an acknowledgement is recorded soon, not at once
 		last := h.ledger.last()
@@ -271,9 +271,9 @@ func TestRestartResumesAChannel(t *testing.T) {
 func TestRestartKeepsScopes(t *testing.T) {
 	journals(t, func(h *house) {
 		h.ask(messages.OpenScope{Path: "a/b", Quota: messages.ScopeQuota{Jobs: 1}})
-		h.start(messages.RunCommand{Scope: "a/b", Session: "s", Text: "a", Background: true})
+		h.start(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync})
 		h.again()
-		refused(h.run(messages.RunCommand{Scope: "a/b", Text: "b"}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "b"}}), messages.ResourceExhausted)
 		want(h, "sessions", len(reply[messages.SessionList](h.ask(messages.ListSessions{})).Sessions), 1)
 		closing := h.ask(messages.CloseScope{Path: "a", Grace: -1})
 		h.after(5 * time.Second)
@@ -285,7 +285,7 @@ func TestRestartKeepsScopes(t *testing.T) {
 func TestRestartWithAThousandJobs(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 1000 {
-			h.send(messages.RunCommand{Scope: messages.ScopePath(fmt.Sprintf("s%d", i%20)), Text: fmt.Sprintf("job %d", i), Background: true})
+			h.send(messages.RunCommand{Scope: messages.ScopePath(fmt.Sprintf("s%d", i%20)), Program: messages.Program{Text: fmt.Sprintf("job %d", i)}, Mode: messages.ModeAsync})
 		}
 		h.after(time.Second)
 		h.again()
@@ -306,7 +306,7 @@ func TestRestartWithAThousandJobs(t *testing.T) {
 // they end as that, and the scope can be closed again.
 func TestRestartWhileAScopeCloses(t *testing.T) {
 	journals(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "stubborn", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "stubborn"}, Mode: messages.ModeAsync})
 		h.ask(messages.CloseScope{Path: "a", Grace: time.Minute})
 		h.wantSignals(p, "TERM")
 		h.again()
@@ -329,8 +329,8 @@ func TestRestartAndThenACrash(t *testing.T) {
 	for _, kind := range []string{"command", "session", "subscope", "scope"} {
 		for _, behind := range []bool{false, true} { // another restart
 			journals(t, func(h *house) {
-				h.start(messages.RunCommand{Scope: "a/b", Session: "s", Text: "running", Background: true})
-				h.run(messages.RunCommand{Scope: "a/b", Session: "s", Text: "starting", Background: true, Key: "k"})
+				h.start(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "running"}, Mode: messages.ModeAsync})
+				h.run(messages.RunCommand{Scope: "a/b", Session: "s", Program: messages.Program{Text: "starting"}, Mode: messages.ModeAsync, Key: "k"})
 				h.again()
 				h.crash(kind)
 				if behind {
@@ -358,7 +358,7 @@ func TestRestartAndThenACrash(t *testing.T) {
 func TestRestartBehindAHandOver(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		journals(t, func(h *house) {
-			_, p := h.start(messages.RunCommand{Scope: "a", Text: "moves", Background: true})
+			_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "moves"}, Mode: messages.ModeAsync})
 			if late {
 				h.ledger.fail(errJournal)
 			}

@@ -32,11 +32,11 @@ func TestRetention(t *testing.T) {
 					if text == "d" {
 						h.after(one.wait)
 					}
-					_, p := h.start(messages.RunCommand{Text: text, Background: true})
+					_, p := h.start(messages.RunCommand{Program: messages.Program{Text: text}, Mode: messages.ModeAsync})
 					p.Write(messages.Merged, strings.Repeat(text, 100))
 					p.Exit(0)
 				}
-				_, p := h.start(messages.RunCommand{Text: "runs", Background: true})
+				_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "runs"}, Mode: messages.ModeAsync})
 				p.Write(messages.Merged, strings.Repeat("x", 1000))
 				h.after(0)
 				h.again()
@@ -65,7 +65,7 @@ func TestRetention(t *testing.T) {
 func TestRetentionOfWhatWasForgotten(t *testing.T) {
 	journals(t, func(h *house) {
 		for n := range h.plan.limits.Finished + 1 {
-			_, p := h.start(messages.RunCommand{Text: fmt.Sprint(n), Background: true})
+			_, p := h.start(messages.RunCommand{Program: messages.Program{Text: fmt.Sprint(n)}, Mode: messages.ModeAsync})
 			p.Write(messages.Merged, "x")
 			p.Exit(0)
 			h.after(0)
@@ -97,7 +97,7 @@ func TestForgottenJobsAreSettled(t *testing.T) {
 					message = "actors.recorded"
 				}
 				h.stage.fail(fault{point: point{kind, message}, nth: 1})
-				_, p := h.start(messages.RunCommand{Text: "writes", Background: true})
+				_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "writes"}, Mode: messages.ModeAsync})
 				p.Write(messages.Merged, "more than is kept")
 				p.Exit(0)
 				h.after(time.Minute)
@@ -119,7 +119,7 @@ func TestForgottenJobsAreToldOnce(t *testing.T) {
 			}
 			return 1
 		}
-		_, p := h.start(messages.RunCommand{Text: "writes", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "writes"}, Mode: messages.ModeAsync})
 		p.Write(messages.Merged, "more than is kept")
 		p.Exit(0)
 		h.after(time.Minute)

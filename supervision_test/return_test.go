@@ -15,7 +15,7 @@ const comeBack = 15 * time.Second
 
 // owned is a foreground run whose client can ask for it again.
 func owned(text string) messages.RunCommand {
-	return messages.RunCommand{Text: text, Key: text, Principal: "uid:1"}
+	return messages.RunCommand{Program: messages.Program{Text: text}, Key: text, Labels: messages.Labels{Principal: "uid:1"}}
 }
 
 // gone is why a job is stopped whose client does not come back.
@@ -46,7 +46,7 @@ func TestReturnInTime(t *testing.T) {
 func TestReturnTooLate(t *testing.T) {
 	journals(t, func(h *house) {
 		_, p := h.start(owned("make"))
-		_, q := h.start(messages.RunCommand{Text: "without"})
+		_, q := h.start(messages.RunCommand{Program: messages.Program{Text: "without"}})
 		h.die()
 		h.begin()
 		other := owned("make")
@@ -187,7 +187,7 @@ func TestReturnAndOtherEnds(t *testing.T) {
 
 // unnamed is a foreground run that its client finds by the ULID it has made.
 func unnamed(n int, text string) messages.RunCommand {
-	return messages.RunCommand{UID: messages.UID(fmt.Sprintf("01ARZ3NDEKTSV4RRFFQ69G5F%02d", n)), Text: text, Principal: "uid:1"}
+	return messages.RunCommand{UID: messages.UID(fmt.Sprintf("01ARZ3NDEKTSV4RRFFQ69G5F%02d", n)), Program: messages.Program{Text: text}, Labels: messages.Labels{Principal: "uid:1"}}
 }
 
 // A client without a key comes back by the ULID of its job, which is not stopped and has one

@@ -18,7 +18,7 @@ import (
 // the process was.
 func TestRunFinishes(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", Name: "build", Description: "all of it", Tag: "t"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Labels: messages.Labels{Name: "build", Description: "all of it", Tag: "t"}})
 		h.after(time.Second)
 		silent(c)
 		want(h, "state", h.job("build").State, messages.Running)
@@ -66,7 +66,7 @@ func TestRunTellsTheStatus(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
-				client, p := h.start(messages.RunCommand{Text: "a"})
+				client, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 				c.play(p)
 				job := finished(client)
 				want(h, "outcome", job.End.Outcome, c.outcome)
@@ -80,7 +80,7 @@ func TestRunTellsTheStatus(t *testing.T) {
 // A program that cannot be executed is a job with an outcome.
 func TestBadInputRunFailsToStart(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Argv: []string{"mkae", "all"}})
+		c := h.run(messages.RunCommand{Program: messages.Program{Argv: []string{"mkae", "all"}}})
 		h.proc("mkae all").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no mkae"}, 127)
 		job := finished(c)
 		want(h, "outcome", job.End.Outcome, messages.FailedToStart)
@@ -90,7 +90,7 @@ func TestBadInputRunFailsToStart(t *testing.T) {
 		h.wantFacts("j1", "finished:failed_to_start retired")
 		want(h, "state", h.job("j1").State, messages.Retired)
 
-		c, p := h.start(messages.RunCommand{Text: "the session works on"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "the session works on"}})
 		p.Exit(0)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 	})
@@ -116,24 +116,24 @@ func TestBadInputRunRefusals(t *testing.T) {
 			code messages.Code
 		}{
 			{messages.RunCommand{}, messages.InvalidParams},
-			{messages.RunCommand{Text: " \n"}, messages.InvalidParams},
-			{messages.RunCommand{Argv: []string{""}}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Argv: []string{"a"}}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a\x00b"}, messages.InvalidParams},
-			{messages.RunCommand{Text: strings.Repeat("x", messages.MaxText+1)}, messages.TooLarge},
-			{messages.RunCommand{Text: "a", Scope: "a//b"}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Scope: messages.ScopePath(strings.Repeat("a/", 16) + "a")}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Session: long}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Session: "../x"}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Timeout: -1}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Timeout: messages.MaxDuration + 1}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", PromoteAfter: -time.Second}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Dir: "relative"}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", UID: "no ulid"}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Env: []string{"1=x"}}, messages.EnvRefused},
-			{messages.RunCommand{Text: "a", OnExit: "maybe"}, messages.InvalidParams},
-			{messages.RunCommand{Text: "a", Dir: "/nowhere"}, messages.CwdNotFound},
-			{messages.RunCommand{Text: "a", Session: "broken"}, messages.SpawnFailed},
+			{messages.RunCommand{Program: messages.Program{Text: " \n"}}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Argv: []string{""}}}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a", Argv: []string{"a"}}}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a\x00b"}}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: strings.Repeat("x", messages.MaxText+1)}}, messages.TooLarge},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Scope: "a//b"}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Scope: messages.ScopePath(strings.Repeat("a/", 16) + "a")}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Session: long}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Session: "../x"}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Timeout: -1}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Timeout: messages.MaxDuration + 1}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, PromoteAfter: -time.Second}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Dir: "relative"}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, UID: "no ulid"}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Env: messages.Env{Set: []string{"1=x"}}}, messages.EnvRefused},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, OnExit: "maybe"}, messages.InvalidParams},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Dir: "/nowhere"}, messages.CwdNotFound},
+			{messages.RunCommand{Program: messages.Program{Text: "a"}, Session: "broken"}, messages.SpawnFailed},
 		} {
 			refused(h.run(c.run), c.code)
 		}
@@ -144,7 +144,7 @@ func TestBadInputRunRefusals(t *testing.T) {
 				h.Errorf("a job that was refused was told of: %s", brief(f.Fact))
 			}
 		}
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		p.Exit(0)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
 	}, plan{fake: dirs})
@@ -154,7 +154,7 @@ func TestBadInputRunRefusals(t *testing.T) {
 // nothing and is told beside it; the last word comes when all is closed.
 func TestRunDoesNotWaitForWhoHoldsTheOutput(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "sleep 30 & echo hi"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "sleep 30 & echo hi"}})
 		p.Leave(fake.Children{N: 1, Output: true})
 		p.Write(messages.Merged, "hi\n")
 		p.Exit(0)
@@ -180,7 +180,7 @@ func TestRunDoesNotWaitForWhoHoldsTheOutput(t *testing.T) {
 // last word and no earlier.
 func TestRunTellsNothingBetweenTheEndAndTheRetirement(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		p.Leave(fake.Children{N: 1, Output: true})
 		p.Exit(0)
 		finished(c)
@@ -197,7 +197,7 @@ func TestRunTellsNothingBetweenTheEndAndTheRetirement(t *testing.T) {
 // Draining is shown in lists and told to nobody.
 func TestRunDrains(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		p.HoldDrain(true)
 		p.Exit(0)
 		h.after(time.Minute)
@@ -214,7 +214,7 @@ func TestRunByTheDoor(t *testing.T) {
 	inHouse(t, func(h *house) {
 		done := make(chan messages.Job, 1)
 		go func() {
-			job, err := h.node.Run(context.Background(), messages.RunCommand{Text: "a", Streams: messages.SeparateStreams})
+			job, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "a"}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
 			if err != nil {
 				h.Error(err)
 			}
@@ -233,7 +233,7 @@ func TestRunByTheDoor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		go func() {
-			job, err := h.node.Run(ctx, messages.RunCommand{Text: "b"})
+			job, err := h.node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "b"}})
 			if !errors.Is(err, context.DeadlineExceeded) {
 				h.Errorf("the caller gave up and got %v", err)
 			}
@@ -250,7 +250,7 @@ func TestRunByTheDoor(t *testing.T) {
 		want(h, "flagged", slices.Contains(h.job(messages.JobID(job.UID)).Flags, messages.FlagClientGone), true)
 		h.wantSignals(p, "TERM")
 
-		_, err := h.node.Run(ctx, messages.RunCommand{Text: "too late"})
+		_, err := h.node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "too late"}})
 		want(h, "an ended context", errors.Is(err, context.DeadlineExceeded), true)
 		_, err = h.node.Ask(ctx, messages.OpenSession{Session: "too late"})
 		want(h, "an ended context", errors.Is(err, context.DeadlineExceeded), true)

@@ -10,7 +10,7 @@ import (
 )
 
 // onTerminal is a job on a small terminal.
-var onTerminal = messages.RunCommand{Text: "edit", Background: true, Terminal: messages.Terminal{Rows: 3, Cols: 20}}
+var onTerminal = messages.RunCommand{Program: messages.Program{Text: "edit"}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 3, Cols: 20}}}
 
 // screen is what the terminal of a job shows.
 func (h *house) screen(id messages.JobID) messages.ScreenText {
@@ -97,7 +97,7 @@ func TestScreenRemembersSizesThatDiffer(t *testing.T) {
 
 func TestBadInputScreenOfAJobWithoutATerminal(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "plain", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "plain"}, Mode: messages.ModeAsync})
 		for range 2 {
 			e := reply[messages.RequestRejected](h.ask(messages.ReadScreen{Job: "j1"})).Err
 			want(h, "code", e.Code, messages.Unsupported)
@@ -187,7 +187,7 @@ func TestScreenIsTakenBeforeTheBegin(t *testing.T) {
 func TestScreenIsShownByTheRun(t *testing.T) {
 	inHouse(t, func(h *house) {
 		r := onTerminal
-		r.Background, r.Shown = false, true
+		r.Mode, r.Shown = messages.ModeSync, true
 		c, p := h.start(r)
 		p.Write(messages.Merged, "\x1b[5n")
 		wantInput(h, p, "")
@@ -205,9 +205,9 @@ func TestScreenIsShownByTheRun(t *testing.T) {
 // So is one that is promoted before it has begun: it is answered by nobody else.
 func TestScreenOfARunThatIsPromotedInTheQueue(t *testing.T) {
 	inHouse(t, func(h *house) {
-		first, q := h.start(messages.RunCommand{Text: "first"})
+		first, q := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
 		r := onTerminal
-		r.Background, r.Shown = false, true
+		r.Mode, r.Shown = messages.ModeSync, true
 		c := h.run(r)
 		h.ask(messages.PromoteCommand{Job: "j2"})
 		reply[messages.CommandPromoted](c)

@@ -69,7 +69,7 @@ func TestFaultIdleShellOutlivesItsSession(t *testing.T) {
 func TestRestartFindsLiveShells(t *testing.T) {
 	for times := 1; times <= 2; times++ {
 		journals(t, func(h *house) {
-			busy := messages.RunCommand{Scope: "a/b", Session: "busy", Text: "sleep", Background: true, Open: &messages.SessionPlan{Umask: "0077", Shell: "zsh"}}
+			busy := messages.RunCommand{Scope: "a/b", Session: "busy", Program: messages.Program{Text: "sleep"}, Mode: messages.ModeAsync, Open: &messages.SessionPlan{Umask: "0077", Shell: "zsh"}}
 			_, p := h.start(busy)
 			p.Cd("/in")
 			c, q := h.start(live("idle", "true"))
@@ -93,13 +93,13 @@ func TestRestartFindsLiveShells(t *testing.T) {
 			want(h, "running", info.Running, 1)
 			want(h, "shell", info.Shell, "zsh")
 			want(h, "scope", info.Scope, messages.ScopePath("a/b"))
-			refused(h.run(messages.RunCommand{Session: "idle", Text: "x", Open: &messages.SessionPlan{Shell: "fish"}}), messages.Conflict)
+			refused(h.run(messages.RunCommand{Session: "idle", Program: messages.Program{Text: "x"}, Open: &messages.SessionPlan{Shell: "fish"}}), messages.Conflict)
 
 			c, q = h.start(live("idle", "again"))
 			want(h, "same shell", q.Shell(), shells[1])
 			q.Exit(1)
 			want(h, "replaced", finished(c).HasFlag(messages.FlagReplaced), false)
-			next := messages.RunCommand{Scope: "a/b", Session: "busy", Text: "next"}
+			next := messages.RunCommand{Scope: "a/b", Session: "busy", Program: messages.Program{Text: "next"}}
 			c = h.run(next)
 			silent(c)
 			p.Exit(0)
@@ -120,7 +120,7 @@ func TestRestartFindsLiveShells(t *testing.T) {
 func TestRestartBehindTheDeathOfAShell(t *testing.T) {
 	journals(t, func(h *house) {
 		r := live("s", "sleep")
-		r.Background = true
+		r.Mode = messages.ModeAsync
 		_, p := h.start(r)
 		p.Cd("/in")
 		h.die()
@@ -143,7 +143,7 @@ func TestRestartBehindTheDeathOfAShell(t *testing.T) {
 func TestShutdownLeavesLiveShells(t *testing.T) {
 	journals(t, func(h *house) {
 		r := live("s", "sleep")
-		r.Background = true
+		r.Mode = messages.ModeAsync
 		_, p := h.start(r)
 		shell := h.shell()
 		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
@@ -170,7 +170,7 @@ func TestCascadeEndsLiveShells(t *testing.T) {
 		"scope":   func(h *house) *client { return h.ask(messages.CloseScope{Path: "a"}) },
 	} {
 		inHouse(t, func(h *house) {
-			r := messages.RunCommand{Scope: "a", Session: "s", Text: "sleep", Open: &messages.SessionPlan{}}
+			r := messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "sleep"}, Open: &messages.SessionPlan{}}
 			c, p := h.start(r)
 			shell := h.shell()
 			shell.SetNature(fake.Stubborn)

@@ -37,12 +37,12 @@ func TestShellsOverTheLimitMakeRoom(t *testing.T) {
 		for _, s := range []messages.SessionID{"a", "b", "c", "a"} {
 			h.used(s)
 		}
-		_, pipes := h.start(messages.RunCommand{Session: "pipes", Text: "on pipes"})
+		_, pipes := h.start(messages.RunCommand{Session: "pipes", Program: messages.Program{Text: "on pipes"}})
 		h.used("d")
 		want(h, "sessions", h.sessions(), "a c d pipes ")
 		want(h, "shells", len(h.engine.Shells()), 3)
 		r := live("c", "stays")
-		r.Background = true
+		r.Mode = messages.ModeAsync
 		_, p := h.start(r) // the oldest of the three is busy
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "e", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}))
 		h.after(time.Second)
@@ -64,7 +64,7 @@ func TestShellsInUseMakeNoRoom(t *testing.T) {
 		var procs []*fake.Process
 		for i := range 2 {
 			r := live(messages.SessionID(fmt.Sprintf("s%d", i)), fmt.Sprintf("run %d", i))
-			r.Background = true
+			r.Mode = messages.ModeAsync
 			_, p := h.start(r)
 			procs = append(procs, p)
 		}
@@ -73,7 +73,7 @@ func TestShellsInUseMakeNoRoom(t *testing.T) {
 		want(h, "hint", err.Hint != "", true)
 		refused(h.ask(messages.OpenSession{Session: "more", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}), messages.ResourceExhausted)
 		want(h, "sessions", h.sessions(), "s0 s1 ")
-		c, p := h.start(messages.RunCommand{Session: "pipes", Text: "on pipes", Open: &messages.SessionPlan{Backend: messages.BackendPipe}})
+		c, p := h.start(messages.RunCommand{Session: "pipes", Program: messages.Program{Text: "on pipes"}, Open: &messages.SessionPlan{Backend: messages.BackendPipe}})
 		p.Exit(0)
 		finished(c)
 		procs[0].Exit(0)
@@ -89,7 +89,7 @@ func TestShellsInUseMakeNoRoom(t *testing.T) {
 func TestShellsIdleForTooLongAreClosed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		r := live("works", "work")
-		r.Background = true
+		r.Mode = messages.ModeAsync
 		_, p := h.start(r)
 		h.used("rests")
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "never", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}))
@@ -140,9 +140,9 @@ func TestShellsThatAreRefusedHoldNoPlace(t *testing.T) {
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "a", Session: "one"}))
 		shell := messages.SessionPlan{Backend: messages.BackendShell}
 		refused(h.ask(messages.OpenSession{Scope: "a", Session: "two", SessionPlan: shell}), messages.ResourceExhausted)
-		refused(h.run(messages.RunCommand{Scope: "a", Session: "two", Text: "x", Open: &shell}), messages.ResourceExhausted)
+		refused(h.run(messages.RunCommand{Scope: "a", Session: "two", Program: messages.Program{Text: "x"}, Open: &shell}), messages.ResourceExhausted)
 		bad := shell
-		bad.Env = []string{"LD_PRELOAD=x"}
+		bad.Env.Set = []string{"LD_PRELOAD=x"}
 		refused(h.ask(messages.OpenSession{Session: "bad", SessionPlan: bad}), messages.EnvRefused)
 		h.crash("scope")
 		h.used("good")
@@ -173,7 +173,7 @@ func TestShellOfARefusedCommandIsNone(t *testing.T) {
 		h.used("real")
 		want(h, "shells", len(h.engine.Shells()), 1)
 
-		c, p := h.start(messages.RunCommand{Session: "typo99", Text: "without a plan"})
+		c, p := h.start(messages.RunCommand{Session: "typo99", Program: messages.Program{Text: "without a plan"}})
 		p.Exit(0)
 		want(h, "backend", finished(c).Backend, messages.BackendPipe)
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Session: "typo99"}))

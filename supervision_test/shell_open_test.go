@@ -13,7 +13,7 @@ import (
 
 // live is a run in the live shell of a session, which it opens.
 func live(session messages.SessionID, text string) messages.RunCommand {
-	return messages.RunCommand{Session: session, Text: text, Open: &messages.SessionPlan{}}
+	return messages.RunCommand{Session: session, Program: messages.Program{Text: text}, Open: &messages.SessionPlan{}}
 }
 
 // session is what the node tells of a session of the scope main.
@@ -43,9 +43,9 @@ func (h *house) shell() *fake.Process {
 func TestShellIsOpenedByTheRunThatNamesIt(t *testing.T) {
 	inHouse(t, func(h *house) {
 		r := messages.RunCommand{
-			Session: "s", Text: "make", Dir: "/src", Env: []string{"B=2"}, BaseEnv: []string{"X=of the run"}, EnvPolicy: messages.EnvCaller,
+			Session: "s", Program: messages.Program{Text: "make"}, Dir: "/src", Env: messages.Env{Set: []string{"B=2"}, Base: []string{"X=of the run"}, Policy: messages.EnvCaller},
 			Open: &messages.SessionPlan{
-				Dir: "/home", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=1", "noise"}, Env: []string{"A=3"}, Umask: "0027", Shell: "zsh",
+				Dir: "/home", Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"A=1", "noise"}, Set: []string{"A=3"}}, Umask: "0027", Shell: "zsh",
 			},
 		}
 		c, p := h.start(r)
@@ -70,7 +70,7 @@ func TestShellIsOpenedByTheRunThatNamesIt(t *testing.T) {
 			Scope: "main", Session: "s", Backend: messages.BackendShell, Parallel: 1, Dir: "/src", Shell: "zsh", Used: info.Used,
 		})
 
-		c, p = h.start(messages.RunCommand{Session: "s", Text: "pwd"}) // without a plan: the session as it is
+		c, p = h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "pwd"}}) // without a plan: the session as it is
 		want(h, "same shell", p.Shell(), shell)
 		want(h, "no change", p.Command.Dir, "")
 		want(h, "cwd", h.job("j2").Dir, "/src")
@@ -87,7 +87,7 @@ func TestShellPlansMustAgree(t *testing.T) {
 		_, p := h.start(live("s", "first"))
 		p.Exit(0)
 		with := func(change func(r *messages.RunCommand)) messages.RunCommand {
-			r := messages.RunCommand{Session: "s", Text: "bad"}
+			r := messages.RunCommand{Session: "s", Program: messages.Program{Text: "bad"}}
 			change(&r)
 			return r
 		}
@@ -102,7 +102,7 @@ func TestShellPlansMustAgree(t *testing.T) {
 			{plan(messages.SessionPlan{Backend: messages.BackendShellPTY}), messages.Conflict},
 			{plan(messages.SessionPlan{Shell: "zsh"}), messages.Conflict},
 			{with(func(r *messages.RunCommand) { r.Shell = "fish" }), messages.Conflict},
-			{with(func(r *messages.RunCommand) { r.Detach = true }), messages.Unsupported},
+			{with(func(r *messages.RunCommand) { r.Mode = messages.ModeDetached }), messages.Unsupported},
 			{with(func(r *messages.RunCommand) { r.OnExit = messages.KeepChildren }), messages.Unsupported},
 			{with(func(r *messages.RunCommand) { r.Umask = "0022" }), messages.Unsupported},
 			{with(func(r *messages.RunCommand) { r.Stdin = messages.StdinHost }), messages.Unsupported},
@@ -113,7 +113,7 @@ func TestShellPlansMustAgree(t *testing.T) {
 		refused(h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Backend: messages.BackendPipe}}), messages.Conflict)
 		refused(h.ask(messages.OpenSession{Session: "default", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}), messages.InvalidParams)
 		refused(h.run(live("", "bad")), messages.InvalidParams)
-		refused(h.run(messages.RunCommand{Session: "t", Text: "bad", Open: &messages.SessionPlan{Env: []string{"LD_PRELOAD=x"}}}), messages.EnvRefused)
+		refused(h.run(messages.RunCommand{Session: "t", Program: messages.Program{Text: "bad"}, Open: &messages.SessionPlan{Env: messages.Env{Set: []string{"LD_PRELOAD=x"}}}}), messages.EnvRefused)
 		want(h, "processes", len(h.engine.Ever()), 2)
 
 		for _, good := range []messages.RunCommand{
@@ -128,7 +128,7 @@ func TestShellPlansMustAgree(t *testing.T) {
 		}
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s"}))
 
-		_, p = h.start(messages.RunCommand{Session: "pipes", Text: "on pipes"})
+		_, p = h.start(messages.RunCommand{Session: "pipes", Program: messages.Program{Text: "on pipes"}})
 		p.Exit(0)
 		c, p := h.start(live("pipes", "there")) // as it is
 		want(h, "no shell", p.Shell(), nil)
@@ -157,9 +157,9 @@ func TestShellOfTheRunIsThatOfItsPlan(t *testing.T) {
 func TestShellThatCouldNotBeOpenedLeavesItsName(t *testing.T) {
 	inHouse(t, func(h *house) {
 		bad := live("s", "a")
-		bad.Open.Env = []string{"LD_PRELOAD=x"}
+		bad.Open.Env.Set = []string{"LD_PRELOAD=x"}
 		refused(h.run(bad), messages.EnvRefused)
-		refused(h.run(messages.RunCommand{Session: "s", Text: "a", Open: &messages.SessionPlan{Backend: messages.BackendShellPTY}}), messages.Unsupported)
+		refused(h.run(messages.RunCommand{Session: "s", Program: messages.Program{Text: "a"}, Open: &messages.SessionPlan{Backend: messages.BackendShellPTY}}), messages.Unsupported)
 		c, p := h.start(live("s", "a"))
 		p.Exit(0)
 		finished(c)
@@ -204,7 +204,7 @@ func TestShellBeginsWithTheFirstCommand(t *testing.T) {
 		want(h, "directory", info.Dir, "/src")
 		want(h, "idle", info.Idle(), true)
 		want(h, "shells", len(h.engine.Shells()), 0)
-		c, p := h.start(messages.RunCommand{Session: "s", Text: "true"})
+		c, p := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "true"}})
 		want(h, "idle", h.session("s").Idle(), false)
 		h.shell()
 		p.Exit(0)
@@ -256,7 +256,7 @@ func TestShellRunsOneAtATime(t *testing.T) {
 func TestShellKeepsItsJobs(t *testing.T) {
 	inHouse(t, func(h *house) {
 		r := live("s", "first")
-		r.Background = true
+		r.Mode = messages.ModeAsync
 		_, p := h.start(r)
 		r.Text = "second"
 		second := h.run(r)

@@ -27,14 +27,14 @@ func (h *house) ending(ctx context.Context, r messages.ShutdownNode) <-chan erro
 // and ends every job as it would be stopped.
 func TestShutdownInOrder(t *testing.T) {
 	inHouse(t, func(h *house) {
-		running, p := h.start(messages.RunCommand{Scope: "a/b", Text: "running"})
-		starting := h.run(messages.RunCommand{Scope: "c", Text: "starting"})
-		queued := h.run(messages.RunCommand{Scope: "c", Text: "queued"})
+		running, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "running"}})
+		starting := h.run(messages.RunCommand{Scope: "c", Program: messages.Program{Text: "starting"}})
+		queued := h.run(messages.RunCommand{Scope: "c", Program: messages.Program{Text: "queued"}})
 		done := h.ending(context.Background(), messages.ShutdownNode{Reason: "enough"})
 		h.wantSignals(p, "TERM")
 		want(h, "queued", finished(queued).End.Outcome, messages.Cancelled)
 		for _, r := range []any{
-			messages.RunCommand{Scope: "a", Text: "more"},
+			messages.RunCommand{Scope: "a", Program: messages.Program{Text: "more"}},
 			messages.OpenScope{Path: "d"},
 			messages.OpenSession{Session: "s"},
 			messages.CloseScope{Path: "a"},
@@ -62,7 +62,7 @@ func TestShutdownInOrder(t *testing.T) {
 		}
 		want(h, "processes", len(h.engine.Ever()), 2)
 		want(h, "took", h.since(), messages.DefaultGrace)
-		if _, err := h.node.Run(context.Background(), messages.RunCommand{Text: "late"}); !errors.Is(err, troupe.ErrClosed) {
+		if _, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "late"}}); !errors.Is(err, troupe.ErrClosed) {
 			h.Errorf("a node that has ended ran a command: %v", err)
 		}
 	}, plan{fake: serial})
@@ -74,11 +74,11 @@ func TestShutdownGivesEveryReply(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		inHouse(t, func(h *house) {
 			s := h.subscribe(messages.Subscribe{}, true)
-			run, _ := h.start(messages.RunCommand{Scope: "a", Text: "a"})
-			h.start(messages.RunCommand{Scope: "b", Text: "b", Background: true})
+			run, _ := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "a"}})
+			h.start(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "b"}, Mode: messages.ModeAsync})
 			called := make(chan error, 1)
 			go func() {
-				_, err := h.node.Run(context.Background(), messages.RunCommand{Scope: "c", Text: "c"})
+				_, err := h.node.Run(context.Background(), messages.RunCommand{Scope: "c", Program: messages.Program{Text: "c"}})
 				called <- err
 			}()
 			h.after(0)
@@ -115,7 +115,7 @@ func TestShutdownGivesEveryReply(t *testing.T) {
 func TestShutdownAnswersReaders(t *testing.T) {
 	for range 20 {
 		inHouse(t, func(h *house) {
-			h.ended(messages.RunCommand{Text: "a"})
+			h.ended(messages.RunCommand{Program: messages.Program{Text: "a"}})
 			h.after(0)
 			asked := []*client{
 				h.send(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), h.send(messages.FollowOutput{Job: "j1"}),
@@ -134,8 +134,8 @@ func TestShutdownAnswersReaders(t *testing.T) {
 // engine has them for the next node.
 func TestShutdownLeavesJobs(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "running", Background: true, Timeout: time.Hour})
-		starting := h.run(messages.RunCommand{Text: "starting"})
+		c, p := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "running"}, Mode: messages.ModeAsync, Timeout: time.Hour})
+		starting := h.run(messages.RunCommand{Program: messages.Program{Text: "starting"}})
 		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
 			h.Error(err)
 		}
@@ -156,7 +156,7 @@ func TestShutdownLeavesJobs(t *testing.T) {
 // engine's to end. Asking again is harmless.
 func TestShutdownForced(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "stubborn"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "stubborn"}})
 		h.cut = true
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -182,7 +182,7 @@ func TestShutdownForced(t *testing.T) {
 // has ended.
 func TestShutdownTwice(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		one := h.ending(context.Background(), messages.ShutdownNode{})
 		two := h.ending(context.Background(), messages.ShutdownNode{Grace: -1})
 		h.wantSignals(p, "TERM", "KILL")
@@ -199,7 +199,7 @@ func TestShutdownTwice(t *testing.T) {
 func TestShutdownNamesSurvivors(t *testing.T) {
 	stuck := messages.Survivor{PID: 77, State: "D"}
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
 		err := h.shutdown(messages.ShutdownNode{Grace: -1})
 		var named *troupe.SurvivorsError
@@ -209,7 +209,7 @@ func TestShutdownNamesSurvivors(t *testing.T) {
 		wantList(h, "survivors", finished(c).End.Survivors, stuck)
 	})
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Text: "never begins"})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "never begins"}})
 		move := h.send(messages.CloseScope{Path: "main"})
 		if err := h.shutdown(messages.ShutdownNode{Grace: -1}); err != nil {
 			h.Error(err)
@@ -230,7 +230,7 @@ func TestShutdownNamesSurvivors(t *testing.T) {
 func TestShutdownWithAJournalThatFails(t *testing.T) {
 	for _, mended := range []bool{true, false} {
 		inHouse(t, func(h *house) {
-			c, p := h.start(messages.RunCommand{Text: "a"})
+			c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 			h.ledger.fail(errJournal)
 			if mended {
 				time.AfterFunc(7*time.Second, func() { h.ledger.fail(nil) })
@@ -260,8 +260,8 @@ func TestShutdownGivesAJobItsOwnGrace(t *testing.T) {
 	const long = time.Hour
 	for _, r := range []struct{ job, asked time.Duration }{{job: long}, {job: time.Second, asked: long}} {
 		inHouse(t, func(h *house) {
-			c, p := h.start(messages.RunCommand{Text: "stubborn", Grace: r.job})
-			h.start(messages.RunCommand{Text: "patient no more", Background: true, Grace: -1})
+			c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "stubborn"}, Grace: r.job})
+			h.start(messages.RunCommand{Program: messages.Program{Text: "patient no more"}, Mode: messages.ModeAsync, Grace: -1})
 			done := h.ending(context.Background(), messages.ShutdownNode{Grace: r.asked})
 			h.after(long - time.Second)
 			h.wantSignals(p, "TERM")
@@ -279,7 +279,7 @@ func TestShutdownGivesAJobItsOwnGrace(t *testing.T) {
 // A grace without an end in sight is as long as it says.
 func TestShutdownGivesAllTheTimeThereIs(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "make", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync})
 		done := h.ending(context.Background(), messages.ShutdownNode{Grace: math.MaxInt64})
 		h.after(24 * time.Hour)
 		h.wantSignals(p, "TERM")
@@ -294,7 +294,7 @@ func TestShutdownGivesAllTheTimeThereIs(t *testing.T) {
 // for: it has its outcome, and who waits for it hears of it.
 func TestShutdownWaitsForWhatIsLate(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "late", Grace: time.Minute})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "late"}, Grace: time.Minute})
 		p.HoldDrain(true)
 		done := h.ending(context.Background(), messages.ShutdownNode{})
 		h.after(time.Minute + 30*time.Second)
@@ -311,7 +311,7 @@ func TestShutdownWaitsForWhatIsLate(t *testing.T) {
 // A node that is told once more to end, by nobody who waits, answers all who do.
 func TestShutdownAgainByNobody(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		done := h.ending(context.Background(), messages.ShutdownNode{})
 		h.tell(messages.ShutdownNode{})
 		again := h.ask(messages.ShutdownNode{})
@@ -329,7 +329,7 @@ func TestShutdownAgainByNobody(t *testing.T) {
 // or with a context of its own.
 func TestShutdownWithAJournalThatHangs(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Text: "a"})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		release := make(chan struct{})
 		h.ledger.hold(release)
 		h.cut, h.left = true, true
@@ -358,7 +358,7 @@ func TestShutdownWithAJournalThatHangs(t *testing.T) {
 // It does not hold the end for ever either, where nobody has set a bound.
 func TestShutdownWithoutABoundWithAJournalThatHangs(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Text: "a"})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		release := make(chan struct{})
 		h.ledger.hold(release)
 		h.cut, h.left = true, true
@@ -381,7 +381,7 @@ func TestShutdownWithoutABoundWithAJournalThatHangs(t *testing.T) {
 // that something has failed.
 func TestShutdownAnswersWhoWaitsForAStop(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "stubborn", Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "stubborn"}, Mode: messages.ModeAsync})
 		stopped := make(chan any, 1)
 		go func() {
 			reply, err := h.node.Ask(context.Background(), messages.StopCommand{Job: "j1", Grace: time.Minute})

@@ -12,7 +12,7 @@ import (
 // its end is told once.
 func TestFaultTimeoutLadder(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "sleep 1h", PromoteAfter: time.Minute, Timeout: time.Hour})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "sleep 1h"}, PromoteAfter: time.Minute, Timeout: time.Hour})
 		h.after(time.Hour - 1)
 		reply[messages.CommandPromoted](c)
 		h.wantSignals(p)
@@ -46,7 +46,7 @@ func TestTimeoutObeyed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
-				client, p := h.start(messages.RunCommand{Text: "a", Timeout: time.Minute})
+				client, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Timeout: time.Minute})
 				h.after(time.Minute)
 				h.wantSignals(p, "TERM")
 				h.after(time.Second)
@@ -67,8 +67,8 @@ func TestTimeoutObeyed(t *testing.T) {
 // The grace is the job's own; a negative one is none.
 func TestTimeoutGrace(t *testing.T) {
 	inHouse(t, func(h *house) {
-		a, p := h.start(messages.RunCommand{Text: "a", Timeout: time.Minute, Grace: time.Second})
-		b, q := h.start(messages.RunCommand{Text: "b", Timeout: time.Minute, Grace: -1})
+		a, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Timeout: time.Minute, Grace: time.Second})
+		b, q := h.start(messages.RunCommand{Program: messages.Program{Text: "b"}, Timeout: time.Minute, Grace: -1})
 		h.after(time.Minute)
 		h.wantSignals(p, "TERM")
 		h.wantSignals(q, "KILL")
@@ -84,8 +84,8 @@ func TestTimeoutGrace(t *testing.T) {
 // that was being stopped does not time out.
 func TestFaultTimeoutFirstCauseStays(t *testing.T) {
 	inHouse(t, func(h *house) {
-		a, _ := h.start(messages.RunCommand{Text: "a", Timeout: time.Minute, Grace: time.Hour})
-		b, _ := h.start(messages.RunCommand{Text: "b", Timeout: time.Minute, Grace: time.Hour})
+		a, _ := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Timeout: time.Minute, Grace: time.Hour})
+		b, _ := h.start(messages.RunCommand{Program: messages.Program{Text: "b"}, Timeout: time.Minute, Grace: time.Hour})
 		h.after(time.Minute - 1)
 		stopB := h.ask(messages.StopCommand{Job: "j2"})
 		h.after(1)
@@ -106,10 +106,10 @@ func TestFaultTimeoutFirstCauseStays(t *testing.T) {
 // insurance moves with it.
 func TestTimeoutChangeOfDeadline(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, extended := h.start(messages.RunCommand{Text: "extended", Timeout: time.Minute, Background: true})
-		_, set := h.start(messages.RunCommand{Text: "set", Timeout: time.Hour, Background: true})
-		_, given := h.start(messages.RunCommand{Text: "given", Background: true})
-		_, taken := h.start(messages.RunCommand{Text: "taken", Timeout: time.Minute, Background: true})
+		_, extended := h.start(messages.RunCommand{Program: messages.Program{Text: "extended"}, Timeout: time.Minute, Mode: messages.ModeAsync})
+		_, set := h.start(messages.RunCommand{Program: messages.Program{Text: "set"}, Timeout: time.Hour, Mode: messages.ModeAsync})
+		_, given := h.start(messages.RunCommand{Program: messages.Program{Text: "given"}, Mode: messages.ModeAsync})
+		_, taken := h.start(messages.RunCommand{Program: messages.Program{Text: "taken"}, Timeout: time.Minute, Mode: messages.ModeAsync})
 		h.after(30 * time.Second)
 		for _, r := range []messages.ChangeDeadline{
 			{Job: "j1", Extend: time.Minute}, {Job: "j2", After: 20 * time.Second}, {Job: "j3", After: 20 * time.Second}, {Job: "j4", None: true},
@@ -146,8 +146,8 @@ func TestTimeoutChangeOfDeadline(t *testing.T) {
 // A change that means nothing changes nothing.
 func TestBadInputTimeoutBadChanges(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "a", Timeout: time.Minute, Grace: time.Hour})
-		h.start(messages.RunCommand{Text: "b"})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Timeout: time.Minute, Grace: time.Hour})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		for _, r := range []messages.ChangeDeadline{
 			{Job: "j1"},
 			{Job: "j1", Extend: time.Second, After: time.Second},
@@ -174,9 +174,9 @@ func TestBadInputTimeoutBadChanges(t *testing.T) {
 // what was changed while it waited counts from there.
 func TestTimeoutNotInTheQueue(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, first := h.start(messages.RunCommand{Text: "first"})
-		c := h.run(messages.RunCommand{Text: "second", Timeout: time.Minute})
-		d := h.run(messages.RunCommand{Text: "third", Timeout: time.Minute})
+		_, first := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}, Timeout: time.Minute})
+		d := h.run(messages.RunCommand{Program: messages.Program{Text: "third"}, Timeout: time.Minute})
 		h.after(24 * time.Hour)
 		silent(c)
 		reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j3", Extend: time.Hour}))
@@ -207,7 +207,7 @@ func TestTimeoutNotInTheQueue(t *testing.T) {
 // something to stop.
 func TestTimeoutWhileStarting(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c := h.run(messages.RunCommand{Text: "a", Timeout: time.Minute})
+		c := h.run(messages.RunCommand{Program: messages.Program{Text: "a"}, Timeout: time.Minute})
 		h.after(2 * time.Minute)
 		want(h, "state", h.job("j1").State, messages.Stopping)
 		silent(c)
@@ -217,7 +217,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 		want(h, "outcome", finished(c).End.Outcome, messages.TimedOut)
 		h.wantFacts("j1", "stopping started finished:timed_out retired")
 
-		c = h.run(messages.RunCommand{Text: "b", Timeout: time.Minute})
+		c = h.run(messages.RunCommand{Program: messages.Program{Text: "b"}, Timeout: time.Minute})
 		h.after(2 * time.Minute)
 		h.proc("b").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no"}, 127)
 		want(h, "outcome", finished(c).End.Outcome, messages.TimedOut)

@@ -19,7 +19,7 @@ func TestAskedOfAJobThatIsRefused(t *testing.T) {
 			<-looked
 			return &messages.Error{Code: messages.CwdNotFound, Message: "no such directory"}
 		}}})
-		c := h.send(messages.RunCommand{UID: uid(1), Text: "make"})
+		c := h.send(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "make"}})
 		wait := h.ask(messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(uid(1))}})
 		limited := h.ask(messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: time.Minute})
 		silent(wait)
@@ -35,8 +35,8 @@ func TestAskedOfAJobThatIsRefused(t *testing.T) {
 func TestHandoverOfAJobThatIsRefused(t *testing.T) {
 	for range 20 { // the two race
 		inHouse(t, func(h *house) {
-			_, p := h.start(messages.RunCommand{Scope: "b", Text: "other", Background: true})
-			c := h.send(messages.RunCommand{UID: uid(1), Text: "make", Session: "s", Open: &messages.SessionPlan{Backend: "nonsense"}})
+			_, p := h.start(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "other"}, Mode: messages.ModeAsync})
+			c := h.send(messages.RunCommand{UID: uid(1), Program: messages.Program{Text: "make"}, Session: "s", Open: &messages.SessionPlan{Backend: "nonsense"}})
 			move := h.send(messages.HandOver{Job: messages.JobID(uid(1)), To: "b"})
 			stop := h.send(messages.StopCommand{Job: messages.JobID(uid(1))})
 			h.after(time.Minute)
@@ -57,7 +57,7 @@ func TestHandoverOfAJobThatIsRefused(t *testing.T) {
 func TestHandoverOutOfASessionWithoutAPlace(t *testing.T) {
 	broken := false
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Session: "s", Text: "a", Background: true})
+		_, p := h.start(messages.RunCommand{Session: "s", Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync})
 		broken = true
 		h.crash("session")
 		broken = false
@@ -78,7 +78,7 @@ func TestHandoverOutOfASessionWithoutAPlace(t *testing.T) {
 // and nobody waits for ever.
 func TestAskedOfAJobThatWasGivenUp(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "a", Background: true})
+		h.start(messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync})
 		h.stage.fail(fault{point: point{kind: "session"}, nth: 1, times: 1000})
 		h.crash("session")
 		h.stage.fail(fault{})
@@ -98,9 +98,9 @@ func TestAskedOfAJobThatWasGivenUp(t *testing.T) {
 // it comes to is as always.
 func TestHandoverLeavesThePlanBehind(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "a", Background: true, Open: &messages.SessionPlan{Backend: messages.BackendPipe, Dir: "/usr"}})
+		_, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync, Open: &messages.SessionPlan{Backend: messages.BackendPipe, Dir: "/usr"}})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
-		c, q := h.start(messages.RunCommand{Scope: "b", Text: "b"})
+		c, q := h.start(messages.RunCommand{Scope: "b", Program: messages.Program{Text: "b"}})
 		q.Exit(0)
 		want(h, "directory", finished(c).Dir != "/usr", true)
 		p.Exit(0)
@@ -110,7 +110,7 @@ func TestHandoverLeavesThePlanBehind(t *testing.T) {
 // A keep that was refused keeps nothing.
 func TestKeepOfAnUnsupervisedJobIsNone(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a", Text: "make", Background: true})
+		_, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync})
 		for range 4 {
 			h.crash("command")
 			h.after(time.Second)
@@ -127,8 +127,8 @@ func TestKeepOfAnUnsupervisedJobIsNone(t *testing.T) {
 // A deadline can be extended as often as one likes, to ten years.
 func TestDeadlineCannotBeExtendedBeyondTheLimit(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "make", Timeout: time.Hour})
-		queued := h.run(messages.RunCommand{Text: "second", Timeout: time.Hour})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Timeout: time.Hour})
+		queued := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}, Timeout: time.Hour})
 		for _, id := range []messages.JobID{"j1", "j2"} {
 			reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: id, Extend: messages.MaxDuration - 2*time.Hour}))
 			for range 40 {
@@ -149,7 +149,7 @@ func TestDeadlineCannotBeExtendedBeyondTheLimit(t *testing.T) {
 // A hold is answered although the job takes no input, since what is held back takes none.
 func TestPaceDoesNotWaitForInput(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "make", Background: true, Stdin: messages.StdinPipe})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		p.FillInput(true)
 		write := h.ask(messages.WriteInput{Job: "j1", Data: []byte("x")})
 		reply[messages.Acknowledged](h.ask(messages.PauseOutput{Job: "j1", Hold: true}))

@@ -98,9 +98,9 @@ func TestFaultClosingsWithoutAJournal(t *testing.T) {
 	for _, j := range unwritten {
 		t.Run(j.name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
-				over, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "over before"})
-				first, q := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "first"})
-				second, r := h.start(messages.RunCommand{Scope: "a/b", Text: "second"})
+				over, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "over before"}})
+				first, q := h.start(messages.RunCommand{Scope: "a", Session: "s", Program: messages.Program{Text: "first"}})
+				second, r := h.start(messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "second"}})
 				j.begin(h)
 				p.Exit(0)
 				finished(over)
@@ -130,7 +130,7 @@ func TestFaultClosingsWithoutAJournal(t *testing.T) {
 // What was closed meanwhile is recorded when the journal is well again.
 func TestFaultClosingsAreRecordedLater(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 		h.ledger.fail(errJournal)
 		p.Exit(3)
 		finished(c)
@@ -165,7 +165,7 @@ func TestFaultUnrecordedEndsOutliveTheNode(t *testing.T) {
 		for _, j := range unwritten {
 			t.Run(c.name+", "+j.name, func(t *testing.T) {
 				inHouse(t, func(h *house) {
-					over, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+					over, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
 					p.Write(messages.Merged, "some text")
 					if c.meddle != nil {
 						c.meddle(h)
@@ -189,8 +189,8 @@ func TestFaultUnrecordedEndsOutliveTheNode(t *testing.T) {
 func TestFaultUnrecordedEndsAreSettledThoughTheirPlaceFailed(t *testing.T) {
 	for _, kind := range []string{"session", "scope"} {
 		journals(t, func(h *house) {
-			over, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
-			h.start(messages.RunCommand{Scope: "a", Text: "goes on", Background: true})
+			over, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "make"}})
+			h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "goes on"}, Mode: messages.ModeAsync})
 			h.ledger.fail(errJournal)
 			p.Exit(3)
 			finished(over)
@@ -210,7 +210,7 @@ func TestFaultShutdownWithoutAJournal(t *testing.T) {
 	for _, j := range unwritten {
 		t.Run(j.name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
-				c, p := h.start(messages.RunCommand{Text: "make", Grace: time.Hour})
+				c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}, Grace: time.Hour})
 				j.begin(h)
 				began := h.since()
 				done := h.ending(context.Background(), messages.ShutdownNode{})
@@ -232,9 +232,9 @@ func TestFaultShutdownWithoutAJournal(t *testing.T) {
 // A job whose turn comes back to a node without a writer is ended, too.
 func TestFaultATurnComesBackWithoutARecorder(t *testing.T) {
 	inHouse(t, func(h *house) {
-		first, p := h.start(messages.RunCommand{Text: "first"})
+		first, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
 		release := h.hold("session", "actors.placement")
-		second := h.run(messages.RunCommand{Text: "second"})
+		second := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}})
 		h.loseRecorder()
 		silent(second)
 		release()
@@ -250,8 +250,8 @@ func TestFaultATurnComesBackWithoutARecorder(t *testing.T) {
 // written again. A stop of it is answered then, too: the next node starts it otherwise.
 func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 	inHouse(t, func(h *house) {
-		before, p := h.start(messages.RunCommand{Text: "before"})
-		second, third, fourth := h.run(messages.RunCommand{Text: "second"}), h.run(messages.RunCommand{Text: "third"}), h.run(messages.RunCommand{Text: "fourth"})
+		before, p := h.start(messages.RunCommand{Program: messages.Program{Text: "before"}})
+		second, third, fourth := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}}), h.run(messages.RunCommand{Program: messages.Program{Text: "third"}}), h.run(messages.RunCommand{Program: messages.Program{Text: "fourth"}})
 		h.ledger.fail(errJournal)
 		p.Exit(0)
 		finished(before)
@@ -288,8 +288,8 @@ func TestFaultNothingStartsWithoutARecorder(t *testing.T) {
 	for _, j := range unwritten[:2] {
 		t.Run(j.name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
-				first, p := h.start(messages.RunCommand{Text: "first"})
-				second := h.run(messages.RunCommand{Text: "second"})
+				first, p := h.start(messages.RunCommand{Program: messages.Program{Text: "first"}})
+				second := h.run(messages.RunCommand{Program: messages.Program{Text: "second"}})
 				j.begin(h)
 				h.ask(messages.OpenScope{Path: "other"})
 				silent(first)

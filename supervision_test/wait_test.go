@@ -40,8 +40,8 @@ func wantWait(c *client, how string, met ...messages.JobID) messages.WaitEnded {
 // has the records of all.
 func TestWaitForTheEnd(t *testing.T) {
 	inHouse(t, func(h *house) {
-		a, p := h.start(messages.RunCommand{Text: "a", Name: "build"})
-		b, q := h.start(messages.RunCommand{Text: "b"})
+		a, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Labels: messages.Labels{Name: "build"}})
+		b, q := h.start(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		all, one := h.await(false, messages.Condition{}, "build", "j2"), h.await(true, messages.Condition{Kind: messages.UntilExit}, "j1", "j2")
 		twice := h.await(false, messages.Condition{}, "j1", "build", messages.JobID(h.job("j1").UID)) // one job by three names
 		h.after(time.Hour)
@@ -65,7 +65,7 @@ func TestWaitForTheEnd(t *testing.T) {
 // A wait lasts as long as its client wants: the jobs go on.
 func TestWaitTimesOut(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		wait := h.ask(messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: time.Minute})
 		h.after(time.Minute - 1)
 		silent(wait)
@@ -84,7 +84,7 @@ func TestWaitTimesOut(t *testing.T) {
 func TestWaitForAPattern(t *testing.T) {
 	ready := messages.Condition{Kind: messages.UntilPattern, Pattern: `(?m)^ready on \d+\n`}
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "serve"})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "serve"}})
 		wait := h.await(false, ready, "j1")
 		p.Write(messages.Merged, "not ready on 1\nready ")
 		silent(wait)
@@ -108,7 +108,7 @@ func TestWaitForAPattern(t *testing.T) {
 // A pattern is looked for in the stream that is named, or in all.
 func TestWaitForAPatternInAStream(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a", Streams: messages.SeparateStreams})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
 		stdout := h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: messages.Stdout}, "j1")
 		both := h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}, "j1")
 		p.Write(messages.Stderr, "x\n")
@@ -118,7 +118,7 @@ func TestWaitForAPatternInAStream(t *testing.T) {
 		wantWait(stdout, "satisfied", "j1")
 		p.Exit(0)
 		finished(c)
-		h.ended(messages.RunCommand{Text: "b"})
+		h.ended(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		refused(h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: messages.Stderr}, "j2"), messages.InvalidParams)
 	})
 }
@@ -127,7 +127,7 @@ func TestWaitForAPatternInAStream(t *testing.T) {
 // anew; one that asks for input is waited for until it does.
 func TestWaitForQuietAndInput(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		quiet := h.await(false, messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Minute}, "j1")
 		input := h.await(false, messages.Condition{Kind: messages.UntilInput}, "j1")
 		for range 3 {
@@ -154,9 +154,9 @@ func TestWaitForQuietAndInput(t *testing.T) {
 // A job that has no input, or none any more, is not waited for.
 func TestWaitForInputThatCannotBe(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Text: "a"})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		wantWait(h.await(false, messages.Condition{Kind: messages.UntilInput}, "j1"), "impossible")
-		h.start(messages.RunCommand{Text: "b", Stdin: messages.StdinPipe})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "b"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		open := h.await(false, messages.Condition{Kind: messages.UntilInput}, "j2")
 		h.after(time.Minute)
 		silent(open)
@@ -171,7 +171,7 @@ func TestWaitForInputThatCannotBe(t *testing.T) {
 // with its scope.
 func TestWaitPastAHandover(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "a"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "a"}})
 		end, text := h.await(false, messages.Condition{}, "j1"), h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}, "j1")
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		p.Write(messages.Merged, "x")
@@ -188,7 +188,7 @@ func TestWaitPastAHandover(t *testing.T) {
 // What cannot be waited for is refused at once; and so is one wait too many.
 func TestWaitRefused(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.start(messages.RunCommand{Text: "a", Background: true})
+		h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Mode: messages.ModeAsync})
 		refused(h.await(false, messages.Condition{}, "j1", "j2"), messages.NotFound)
 		refused(h.await(false, messages.Condition{}), messages.InvalidParams)
 		refused(h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "("}, "j1"), messages.InvalidParams)
@@ -212,7 +212,7 @@ func TestWaitRefused(t *testing.T) {
 // stop of many whose client left takes no room, and goes on.
 func TestWaitsGivenUpMakeRoom(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a", Grace: time.Hour})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Grace: time.Hour})
 		giveUp := func(r messages.Refusable) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
@@ -251,7 +251,7 @@ func TestWaitsGivenUpMakeRoom(t *testing.T) {
 // refused. Waits do not take their room, and one job can still be stopped.
 func TestFaultStopsOfManyAreBounded(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Scope: "a", Text: "a", Grace: time.Hour})
+		c, p := h.start(messages.RunCommand{Scope: "a", Program: messages.Program{Text: "a"}, Grace: time.Hour})
 		var stops []*client
 		for range 3 {
 			silent(h.await(false, messages.Condition{}, "j1"))
@@ -278,7 +278,7 @@ func TestFaultStopsOfManyAreBounded(t *testing.T) {
 // is told, and may still give it less time.
 func TestFaultStopsOfOneJobAreBounded(t *testing.T) {
 	inHouse(t, func(h *house) {
-		c, p := h.start(messages.RunCommand{Text: "a", Grace: time.Hour})
+		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Grace: time.Hour})
 		var last *client
 		for range messages.MaxWaiting {
 			last = h.send(messages.StopCommand{Job: "j1"})
@@ -298,7 +298,7 @@ func TestFaultStopsOfOneJobAreBounded(t *testing.T) {
 // So are those who wait for a job to take its input.
 func TestFaultControlsOfOneJobAreBounded(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Text: "cat", Stdin: messages.StdinPipe, Background: true})
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "cat"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync})
 		p.FillInput(true)
 		var last *client
 		for range messages.MaxWaiting {
@@ -318,8 +318,8 @@ func TestWaitOfAStopThatIsRefused(t *testing.T) {
 	stuck := messages.Survivor{PID: 77, State: "D"}
 	for _, full := range []bool{false, true} {
 		inHouse(t, func(h *house) {
-			h.start(messages.RunCommand{Text: "other", Background: true})
-			c, p := h.start(messages.RunCommand{Text: "a"})
+			h.start(messages.RunCommand{Program: messages.Program{Text: "other"}, Mode: messages.ModeAsync})
+			c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 			p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
 			if full {
 				silent(h.await(false, messages.Condition{}, "j1"))
@@ -339,7 +339,7 @@ func TestWaitOfWhoGivesUpEnds(t *testing.T) {
 		{}, {Kind: messages.UntilPattern, Pattern: "x"}, {Kind: messages.UntilQuiet, Quiet: time.Hour}, {Kind: messages.UntilInput}, {Kind: messages.UntilPort, Port: 1},
 	} {
 		inHouse(t, func(h *house) {
-			_, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe, Background: true})
+			_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync})
 			stays := h.await(false, until, "j1")
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()

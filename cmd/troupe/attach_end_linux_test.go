@@ -19,7 +19,7 @@ func TestTheEndOfTheDaemonIsToldToWhoIsAttached(t *testing.T) {
 	c, err := client.Dial(t.Context(), d.awaitText(`"address":"`, `"`))
 	require.NoError(t, err)
 	defer c.Close()
-	ran, err := c.Run(t.Context(), messages.RunCommand{Text: "echo up; exec sleep 600", Background: true})
+	ran, err := c.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "echo up; exec sleep 600"}, Mode: messages.ModeAsync})
 	require.NoError(t, err)
 	at, err := c.Attach(t.Context(), ran.Job.ID, client.AttachOptions{})
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func TestFaultForkBombBesideDaemonAndKeeper(t *testing.T) {
 	t.Parallel()
 	dir := limitedGroup(t)
 	m := begins(t)
-	other := m.run(messages.RunCommand{Text: "exec sleep 600"})
+	other := m.run(messages.RunCommand{Program: messages.Program{Text: "exec sleep 600"}})
 	keeper := m.keeper()
 	for _, pid := range []int{m.Process.Pid, keeper} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600))
@@ -44,14 +44,14 @@ func TestFaultForkBombBesideDaemonAndKeeper(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pids.max"), []byte(strconv.Itoa(threads+30)), 0o600))
 
-	bomb := m.run(messages.RunCommand{Text: "b() { b | b & }; b; sleep 600", Shell: "bash"})
+	bomb := m.run(messages.RunCommand{Program: messages.Program{Text: "b() { b | b & }; b; sleep 600", Shell: "bash"}})
 	m.prints(bomb.ID, "fork: ")
 	_, err = m.client.Stop(t.Context(), messages.StopCommand{Job: bomb.ID, Reason: "it is a bomb"})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, m.awaitEnd(bomb.ID).End.Outcome)
 	require.Equal(t, keeper, m.keeper())
 	require.True(t, alive(strconv.Itoa(other.PID)), "the other job")
-	m.awaitEnd(m.run(messages.RunCommand{Text: "true"}).ID)
+	m.awaitEnd(m.run(messages.RunCommand{Program: messages.Program{Text: "true"}}).ID)
 }
 
 // Nor does one cost the life of a troupe that holds its job itself.

@@ -191,8 +191,11 @@ func (c *chaos) begin(r *chaosRound, j *chaosJob) {
 // request sends a job over the socket.
 func (c *chaos) request(r *chaosRound, j *chaosJob) {
 	run := messages.RunCommand{
-		UID: messages.UID(ulid.Make().String()), Name: j.key, Scope: messages.ScopePath(j.scope), Text: j.text(r.evidence), Env: []string{"CHAOS=" + c.dir},
-		Background: j.kind == apiBackground, Grace: time.Second,
+		UID: messages.UID(ulid.Make().String()), Labels: messages.Labels{Name: j.key}, Scope: messages.ScopePath(j.scope), Program: messages.Program{Text: j.text(r.evidence)}, Env: messages.Env{Set: []string{"CHAOS=" + c.dir}},
+		Grace: time.Second,
+	}
+	if j.kind == apiBackground {
+		run.Mode = messages.ModeAsync
 	}
 	if j.notice {
 		run.OnFinish = []string{r.noticeText()}
@@ -211,7 +214,7 @@ func (c *chaos) request(r *chaosRound, j *chaosJob) {
 			c.note("%s (%s): %v", j.key, j.kind, err)
 			j.takes(err.Error())
 			c.stops(r, j) // it may run nevertheless
-		case run.Background:
+		case run.Mode.Background():
 			j.takes("")
 			c.watch(r, j)
 		default:
@@ -219,7 +222,7 @@ func (c *chaos) request(r *chaosRound, j *chaosJob) {
 			j.tells(toldEnd{who: string(j.kind), status: result.Job.ExitCode()})
 		}
 	}
-	if run.Background {
+	if run.Mode.Background() {
 		ask()
 	} else {
 		r.clients.Go(ask)

@@ -25,11 +25,11 @@ func TestFaultDaemonAndKeeperDie(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
 	for range instants(5) {
-		ended := m.run(messages.RunCommand{Text: "seq 1 20000; exit 5"})
+		ended := m.run(messages.RunCommand{Program: messages.Program{Text: "seq 1 20000; exit 5"}})
 		m.awaitEnd(messages.JobID(ended.UID))
-		runs := m.run(messages.RunCommand{Text: "seq 1 20000; setsid sleep 600 & sleep 600"})
+		runs := m.run(messages.RunCommand{Program: messages.Program{Text: "seq 1 20000; setsid sleep 600 & sleep 600"}})
 		m.holds(runs, sequenceSize(20000))
-		ends := m.run(messages.RunCommand{Text: fmt.Sprintf("sleep 0.%03d; exit 9", rand.IntN(40))})
+		ends := m.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("sleep 0.%03d; exit 9", rand.IntN(40))}})
 		pause(40 * time.Millisecond)
 		keeper := m.keeper()
 		require.NoError(t, syscall.Kill(keeper, syscall.SIGKILL))
@@ -58,7 +58,7 @@ func TestFaultDaemonAndKeeperDie(t *testing.T) {
 func TestFaultOutputGoesWithItsKeeper(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	job := m.run(messages.RunCommand{Text: "echo said; exec sleep 600"})
+	job := m.run(messages.RunCommand{Program: messages.Program{Text: "echo said; exec sleep 600"}})
 	m.holds(job, int64(len("said\n")))
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
 	require.Equal(t, messages.Lost, m.awaitEnd(messages.JobID(job.UID)).End.Outcome)
@@ -80,15 +80,15 @@ func TestFaultOutputGoesWithItsKeeper(t *testing.T) {
 func TestFaultOutputOfALostJob(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	shown := m.run(messages.RunCommand{Text: "seq 1 5000; exec sleep 600"}) // in memory
+	shown := m.run(messages.RunCommand{Program: messages.Program{Text: "seq 1 5000; exec sleep 600"}}) // in memory
 	out, err := m.client.Output(t.Context(), shown.ID, client.Range{Follow: true})
 	require.NoError(t, err)
 	defer out.Close()
 	_, err = io.CopyN(io.Discard, out, sequenceSize(5000))
 	require.NoError(t, err)
 	open, printed := gate(t, m.file("gate")), post(t, m.file("printed"))
-	unread := m.run(messages.RunCommand{Name: "unread", Text: "read x <gate; echo said; echo > printed; exec sleep 600", Dir: m.dir})
-	measured := m.run(messages.RunCommand{Name: "measured", Text: "echo said; exec sleep 600"})
+	unread := m.run(messages.RunCommand{Labels: messages.Labels{Name: "unread"}, Program: messages.Program{Text: "read x <gate; echo said; echo > printed; exec sleep 600"}, Dir: m.dir})
+	measured := m.run(messages.RunCommand{Labels: messages.Labels{Name: "measured"}, Program: messages.Program{Text: "echo said; exec sleep 600"}})
 	settles(t, "jobs that have printed nothing", 0, func() int {
 		job, err := m.client.Job(t.Context(), measured.ID)
 		require.NoError(t, err)
@@ -138,7 +138,7 @@ func (m *mortal) isLost(job messages.Job) {
 func TestFaultDeadlineWithoutADaemon(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	r := messages.RunCommand{Text: "setsid sleep 600 & exec sleep 600", Grace: time.Second}
+	r := messages.RunCommand{Program: messages.Program{Text: "setsid sleep 600 & exec sleep 600"}, Grace: time.Second}
 	r.Timeout = 700 * time.Millisecond
 	asSet := m.run(r)
 	r.Timeout = time.Hour
@@ -179,7 +179,7 @@ func TestOutputNeverEntersTheKeeper(t *testing.T) {
 	keeper := m.keeper()
 	before := procNumber(keeper, "io", "rchar")
 	require.GreaterOrEqual(t, before, 0)
-	job := m.run(messages.RunCommand{Text: "head -c 314572800 /dev/zero; sleep 600"})
+	job := m.run(messages.RunCommand{Program: messages.Program{Text: "head -c 314572800 /dev/zero; sleep 600"}})
 	m.holds(job, 300<<20)
 	require.Less(t, procNumber(keeper, "io", "rchar")-before, 1<<20) // by the end of the job the kernel adds what that has read
 	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(job.UID), Grace: -1})

@@ -17,7 +17,7 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	run := func(session messages.SessionID, text string) messages.Job {
 		t.Helper()
 		result, err := m.client.Run(t.Context(), messages.RunCommand{
-			Scope: "a/b", Session: session, Text: text, Env: []string{"PATH=/usr/bin:/bin"}, Open: &messages.SessionPlan{Backend: messages.BackendShell, Shell: "bash", Dir: "/"},
+			Scope: "a/b", Session: session, Program: messages.Program{Text: text}, Env: messages.Env{Set: []string{"PATH=/usr/bin:/bin"}}, Open: &messages.SessionPlan{Backend: messages.BackendShell, Shell: "bash", Dir: "/"},
 		})
 		require.NoError(t, err)
 		return result.Job
@@ -36,7 +36,7 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 		}
 		return sessions, scopes
 	}
-	_, err := m.client.Run(t.Context(), messages.RunCommand{Scope: "a/b", Text: "true"}) // in default, on pipes
+	_, err := m.client.Run(t.Context(), messages.RunCommand{Scope: "a/b", Program: messages.Program{Text: "true"}}) // in default, on pipes
 	require.NoError(t, err)
 	run("lives", "export KNOWN=1; cd /tmp")
 	require.Equal(t, 3, run("ended", "export KNOWN=1; cd /tmp; exit 3").End.Shell())

@@ -33,15 +33,15 @@ func TestFaultDaemonDiesOverAStream(t *testing.T) {
 		r       messages.RunCommand
 		streams []messages.Stream
 	}{
-		{"merged", messages.RunCommand{Text: seq}, []messages.Stream{messages.Merged}},
+		{"merged", messages.RunCommand{Program: messages.Program{Text: seq}}, []messages.Stream{messages.Merged}},
 		{
 			"separate",
-			messages.RunCommand{Text: seq + " & " + seq + " >&2 & wait", Streams: messages.SeparateStreams},
+			messages.RunCommand{Program: messages.Program{Text: seq + " & " + seq + " >&2 & wait"}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}},
 			[]messages.Stream{messages.Stdout, messages.Stderr},
 		},
 		{
 			"terminal",
-			messages.RunCommand{Text: "stty -opost; " + seq, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
+			messages.RunCommand{Program: messages.Program{Text: "stty -opost; " + seq}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}}},
 			[]messages.Stream{messages.Merged},
 		},
 	} {
@@ -81,7 +81,7 @@ func TestFaultDaemonDiesAroundAStart(t *testing.T) {
 	before := 0
 	for i := range instants(8) {
 		file := m.file("ran" + strconv.Itoa(i))
-		r := messages.RunCommand{Text: "echo x >> " + file + "; exit 3", Key: "k" + strconv.Itoa(i), Background: true}
+		r := messages.RunCommand{Program: messages.Program{Text: "echo x >> " + file + "; exit 3"}, Key: "k" + strconv.Itoa(i), Mode: messages.ModeAsync}
 		answered := make(chan messages.Job, 1)
 		requested := make(chan struct{})
 		go func() {
@@ -126,7 +126,7 @@ func TestFaultDaemonDiesAroundAStartWithoutAKey(t *testing.T) {
 	m := begins(t)
 	for i := range instants(6) {
 		file := m.file("ran" + strconv.Itoa(i))
-		r := messages.RunCommand{UID: messages.UID(ulid.Make().String()), Text: "echo x >> " + file + "; exit 3", Background: true}
+		r := messages.RunCommand{UID: messages.UID(ulid.Make().String()), Program: messages.Program{Text: "echo x >> " + file + "; exit 3"}, Mode: messages.ModeAsync}
 		requested := make(chan error, 1)
 		go func() {
 			_, err := m.client.Run(t.Context(), r)
@@ -171,20 +171,20 @@ func TestFaultDaemonDiesWhileJobsEnd(t *testing.T) {
 	}()
 	<-listening
 	heard := map[messages.UID]int{}
-	first := m.run(messages.RunCommand{Text: "true"}) // after it, events are received
+	first := m.run(messages.RunCommand{Program: messages.Program{Text: "true"}}) // after it, events are received
 	for heard[first.UID] == 0 {
 		select {
 		case job := <-ends:
 			heard[job.UID]++
 		case <-time.After(100 * time.Millisecond):
-			first = m.run(messages.RunCommand{Text: "true"})
+			first = m.run(messages.RunCommand{Program: messages.Program{Text: "true"}})
 		}
 	}
 	codes := map[messages.UID]int{}
 	for i := range instants(6) {
 		for j := range 5 {
 			code := 10 + 5*i + j
-			job := m.run(messages.RunCommand{Text: fmt.Sprintf("sleep 0.%03d; exit %d", rand.IntN(60), code)})
+			job := m.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("sleep 0.%03d; exit %d", rand.IntN(60), code)}})
 			codes[job.UID] = code
 		}
 		pause(60 * time.Millisecond)
@@ -196,7 +196,7 @@ func TestFaultDaemonDiesWhileJobsEnd(t *testing.T) {
 		require.Equal(t, messages.Exited, job.End.Outcome)
 		require.Equal(t, code, job.End.Shell())
 	}
-	last := m.run(messages.RunCommand{Text: "true"})
+	last := m.run(messages.RunCommand{Program: messages.Program{Text: "true"}})
 	for job := range ends {
 		if heard[job.UID]++; job.UID == last.UID {
 			break
@@ -214,7 +214,7 @@ func TestFaultDaemonDiesWithAThousandJobs(t *testing.T) {
 	var jobs [n]messages.UID
 	require.NoError(t, inTurns(n, 32, func(i int) error {
 		result, err := m.client.Run(t.Context(), messages.RunCommand{
-			Session: messages.SessionID(fmt.Sprint("s", i/50)), Argv: []string{"sleep", "600"}, Background: true,
+			Session: messages.SessionID(fmt.Sprint("s", i/50)), Program: messages.Program{Argv: []string{"sleep", "600"}}, Mode: messages.ModeAsync,
 		})
 		jobs[i] = result.Job.UID
 		return err
@@ -253,7 +253,7 @@ func TestFaultGroupOfTheDaemonDies(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
 	open := gate(t, m.file("gate"))
-	job := m.run(messages.RunCommand{Text: "read x < " + m.file("gate") + "; exit 6"})
+	job := m.run(messages.RunCommand{Program: messages.Program{Text: "read x < " + m.file("gate") + "; exit 6"}})
 	keeper := m.keeper()
 	require.NoError(t, syscall.Kill(-m.Process.Pid, syscall.SIGKILL))
 	<-m.ended
@@ -285,7 +285,7 @@ func TestFaultLockOutlivesTheDaemon(t *testing.T) {
 func TestFaultDaemonsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	job := m.run(messages.RunCommand{Text: "sleep 600"})
+	job := m.run(messages.RunCommand{Program: messages.Program{Text: "sleep 600"}})
 	m.killed() // what the keeper makes once is there now
 	m.again()
 	keeper := m.keeper()
@@ -298,7 +298,7 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 	}
 	begun := time.Now()
 	for range kills {
-		more := m.run(messages.RunCommand{Text: "echo some; exit 3"})
+		more := m.run(messages.RunCommand{Program: messages.Program{Text: "echo some; exit 3"}})
 		pause(20 * time.Millisecond)
 		m.killed()
 		m.again()

@@ -78,7 +78,7 @@ func (m *mortal) killed() {
 // run asks for a job in the background.
 func (m *mortal) run(r messages.RunCommand) messages.Job {
 	m.t.Helper()
-	r.Background = true
+	r.Mode = messages.ModeAsync
 	result, err := m.client.Run(m.t.Context(), r)
 	require.NoError(m.t, err)
 	return result.Job

@@ -26,8 +26,8 @@ func TestFaultDaemonDiesOverAQueue(t *testing.T) {
 	var uids []messages.UID
 	for i := range jobs {
 		uids = append(uids, m.run(messages.RunCommand{
-			Text: fmt.Sprintf("echo $N >> %s; sleep 0.0%d; exit %d", m.file("order"), rand.IntN(6), i), Background: true,
-			EnvPolicy: messages.EnvCaller, BaseEnv: []string{"PATH=" + os.Getenv("PATH")}, Env: []string{fmt.Sprintf("N=%d", i)},
+			Program: messages.Program{Text: fmt.Sprintf("echo $N >> %s; sleep 0.0%d; exit %d", m.file("order"), rand.IntN(6), i)}, Mode: messages.ModeAsync,
+			Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"PATH=" + os.Getenv("PATH")}, Set: []string{fmt.Sprintf("N=%d", i)}},
 		}).UID)
 	}
 	kills := instants(8)

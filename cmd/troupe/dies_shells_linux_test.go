@@ -23,7 +23,7 @@ func (m *mortal) kept(pattern string) int {
 func (m *mortal) inShell(session messages.SessionID, backend, text string) messages.Job {
 	m.t.Helper()
 	result, err := m.client.Run(m.t.Context(), messages.RunCommand{
-		Session: session, Text: text, Env: []string{"PATH=/usr/bin:/bin"}, Open: &messages.SessionPlan{Backend: backend, Shell: "bash", Dir: "/"},
+		Session: session, Program: messages.Program{Text: text}, Env: messages.Env{Set: []string{"PATH=/usr/bin:/bin"}}, Open: &messages.SessionPlan{Backend: backend, Shell: "bash", Dir: "/"},
 	})
 	require.NoError(m.t, err)
 	return result.Job
@@ -37,7 +37,7 @@ func TestKilledKeepersShells(t *testing.T) {
 	m := begins(t)
 	m.inShell("s", messages.BackendShell, "export KNOWN=1; cd /tmp")
 	m.inShell("closed", messages.BackendShell, "export KNOWN=1")
-	long := m.run(messages.RunCommand{Text: "sleep 600 #" + strings.Repeat("x", 200<<10)})
+	long := m.run(messages.RunCommand{Program: messages.Program{Text: "sleep 600 #" + strings.Repeat("x", 200<<10)}})
 	require.Equal(t, []int{2, 1}, []int{m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
 	require.Equal(t, messages.Lost, m.awaitEnd(long.ID).End.Outcome)

@@ -36,7 +36,7 @@ func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 	}
 	var ids []messages.JobID
 	for i := range jobs {
-		job := m.run(messages.RunCommand{Scope: "flood", Argv: []string{"yes", fmt.Sprint(i)}, Quota: messages.Quota{Bytes: quota}})
+		job := m.run(messages.RunCommand{Scope: "flood", Program: messages.Program{Argv: []string{"yes", fmt.Sprint(i)}}, Store: messages.Store{Quota: messages.Quota{Bytes: quota}}})
 		ids = append(ids, messages.JobID(job.UID))
 	}
 	before := procNumber(m.Process.Pid, "status", "VmRSS")
@@ -109,9 +109,9 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	m := begins(t, "XDG_STATE_HOME="+state)
 	m.state = filepath.Join(state, "troupe")
 	t.Cleanup(func() { endKeeper(m.state) })
-	ends := m.run(messages.RunCommand{Argv: []string{"sleep", "600"}})
-	merged := m.run(messages.RunCommand{Text: fmt.Sprintf("seq 1 %d; exit 4", n)})
-	apart := m.run(messages.RunCommand{Text: fmt.Sprintf("seq 1 %d >&2; exit 4", n), Streams: messages.SeparateStreams})
+	ends := m.run(messages.RunCommand{Program: messages.Program{Argv: []string{"sleep", "600"}}})
+	merged := m.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("seq 1 %d; exit 4", n)}})
+	apart := m.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("seq 1 %d >&2; exit 4", n)}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
 	for _, job := range []messages.Job{merged, apart} {
 		m.flagged(job, messages.FlagLogBlocked)
 	}
@@ -164,14 +164,14 @@ func TestFaultNoDescriptorsInTheKeeper(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
 	open := gate(t, m.file("gate"))
-	runs := m.run(messages.RunCommand{Text: "echo before; read x < " + m.file("gate") + "; seq 1 100000; exit 5"})
+	runs := m.run(messages.RunCommand{Program: messages.Program{Text: "echo before; read x < " + m.file("gate") + "; seq 1 100000; exit 5"}})
 	keeper := m.keeper()
 	var whole unix.Rlimit
 	require.NoError(t, unix.Prlimit(keeper, unix.RLIMIT_NOFILE, nil, &whole))
 	require.NoError(t, unix.Prlimit(keeper, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(listed(keeper, "fd") + 12), Max: whole.Max}, nil))
 	refused := 0
 	for range 40 {
-		result, err := m.client.Run(t.Context(), messages.RunCommand{Scope: "many", Argv: []string{"sleep", "600"}, Background: true})
+		result, err := m.client.Run(t.Context(), messages.RunCommand{Scope: "many", Program: messages.Program{Argv: []string{"sleep", "600"}}, Mode: messages.ModeAsync})
 		require.NoError(t, err)
 		if job := result.Job; job.State != messages.Running {
 			refused++
@@ -188,7 +188,7 @@ func TestFaultNoDescriptorsInTheKeeper(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, messages.Running, now.State)
 	require.NoError(t, unix.Prlimit(keeper, unix.RLIMIT_NOFILE, &whole, nil))
-	more := m.run(messages.RunCommand{Text: "echo more; exit 6"})
+	more := m.run(messages.RunCommand{Program: messages.Program{Text: "echo more; exit 6"}})
 	require.Equal(t, 6, m.awaitEnd(messages.JobID(more.UID)).End.Shell())
 	m.endsAll("many", 40-refused)
 	open()

@@ -113,7 +113,7 @@ func TestKeysInPrograms(t *testing.T) {
 	size := messages.Terminal{Rows: 10, Cols: 40}
 	t.Run("less", func(t *testing.T) {
 		need.Program(t, "less")
-		job := m.run(messages.RunCommand{Shell: "bash", Dir: m.dir, Text: "seq 100 > numbers; exec less numbers", Env: []string{"TERM=xterm", "LESS="}, Terminal: size})
+		job := m.run(messages.RunCommand{Program: messages.Program{Shell: "bash", Text: "seq 100 > numbers; exec less numbers"}, Dir: m.dir, Env: messages.Env{Set: []string{"TERM=xterm", "LESS="}}, Stdio: messages.Stdio{Terminal: size}})
 		m.screenHas(job.ID, "numbers")
 		m.keys(job.ID, "{down}{down}{down}{up}")
 		m.screenIs(job.ID, func(lines []string) bool { return lines[0] == "3" })
@@ -124,7 +124,7 @@ func TestKeysInPrograms(t *testing.T) {
 	})
 	t.Run("vim", func(t *testing.T) {
 		need.Program(t, "vim")
-		job := m.run(messages.RunCommand{Shell: "bash", Dir: m.dir, Text: "exec vim -u NONE -i NONE -N typed", Env: []string{"TERM=xterm"}, Terminal: size})
+		job := m.run(messages.RunCommand{Program: messages.Program{Shell: "bash", Text: "exec vim -u NONE -i NONE -N typed"}, Dir: m.dir, Env: messages.Env{Set: []string{"TERM=xterm"}}, Stdio: messages.Stdio{Terminal: size}})
 		m.screenHas(job.ID, `"typed"`)
 		m.keys(job.ID, "ione{enter}two{up}{home}<lt>{down}{end}>{esc}:wq{enter}")
 		require.Equal(t, 0, m.awaitEnd(job.ID).ExitCode())
@@ -134,8 +134,7 @@ func TestKeysInPrograms(t *testing.T) {
 		m.writes("rc", "PS1='ready> '\n")
 		m.writes("inputrc", "\"\\e[1;5D\": backward-word\nset enable-bracketed-paste on\n")
 		job := m.run(messages.RunCommand{
-			Shell: "bash", Dir: m.dir,
-			Text: "exec bash --noprofile --rcfile rc -i", Env: []string{"TERM=xterm", "INPUTRC=" + m.file("inputrc"), "HISTFILE="}, Terminal: size,
+			Program: messages.Program{Shell: "bash", Text: "exec bash --noprofile --rcfile rc -i"}, Dir: m.dir, Env: messages.Env{Set: []string{"TERM=xterm", "INPUTRC=" + m.file("inputrc"), "HISTFILE="}}, Stdio: messages.Stdio{Terminal: size},
 		})
 		m.screenHas(job.ID, "ready>")
 		m.keys(job.ID, "echo one two<C-Left>X{enter}")

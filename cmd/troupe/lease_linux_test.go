@@ -108,7 +108,7 @@ func TestFaultDaemonDiesUnderALease(t *testing.T) {
 	m := begins(t)
 	lease, err := m.client.Lease(t.Context(), messages.OpenScope{Path: leased})
 	require.NoError(t, err)
-	job := m.run(messages.RunCommand{Scope: leased, Argv: []string{"sleep", "600"}})
+	job := m.run(messages.RunCommand{Scope: leased, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	for _, end := range []func(){m.dies, func() {
 		_, err := m.client.ShutDown(t.Context(), messages.ShutdownNode{KeepJobs: true})
 		require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestFaultDaemonDiesUnderARun(t *testing.T) {
 		passes := gate(t, m.file("gate"))
 		r := messages.RunCommand{
 			UID: messages.UID(ulid.Make().String()), Key: "once", Session: "s", Open: open,
-			Text: "echo x >> " + m.file("ran") + "; read x < " + m.file("gate") + "; echo over; (exit 6)",
+			Program: messages.Program{Text: "echo x >> " + m.file("ran") + "; read x < " + m.file("gate") + "; echo over; (exit 6)"},
 		}
 		known, broken := make(chan messages.JobID, 1), make(chan error, 1)
 		go func() {

@@ -33,14 +33,14 @@ func lessee() {
 	fail(err)
 	_, err = c.Lease(ctx, messages.OpenScope{Path: leased, Quota: messages.ScopeQuota{Jobs: 3}})
 	fail(err)
-	r := messages.RunCommand{Scope: leased, Text: deep, Env: []string{markVar + "=" + os.Getenv(markVar)}, Background: true, Grace: -1}
+	r := messages.RunCommand{Scope: leased, Program: messages.Program{Text: deep}, Env: messages.Env{Set: []string{markVar + "=" + os.Getenv(markVar)}}, Mode: messages.ModeAsync, Grace: -1}
 	for _, session := range []messages.SessionID{"default", "other"} {
 		r.Session = session
 		job, err := c.Run(ctx, r)
 		fail(err)
 		fmt.Println(job.Job.ID)
 	}
-	r.Background = false
+	r.Mode = messages.ModeSync
 	_, err = c.Run(ctx, r, client.WithID(func(id messages.JobID) { fmt.Println(id) }))
 	fail(err)
 }

@@ -214,7 +214,7 @@ func TestLimitsAreReported(t *testing.T) {
 		require.Contains(t, m.err.String(), `"message":"the daemon: `+text+`"`)
 	}
 	require.NotContains(t, m.err.String(), "the keeper: ")
-	job := m.run(messages.RunCommand{Text: "sleep 600"})
+	job := m.run(messages.RunCommand{Program: messages.Program{Text: "sleep 600"}})
 	doctor := func(says, not []string) {
 		t.Helper()
 		q := m.beside("doctor").start()

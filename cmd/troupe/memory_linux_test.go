@@ -43,11 +43,11 @@ func oomScore(t *testing.T, pid int) int {
 func TestFaultMemoryPressureEndsJobs(t *testing.T) {
 	t.Parallel()
 	m := servesWithin(t, 56<<20)
-	first := m.run(messages.RunCommand{Text: "exec sleep 600"})
+	first := m.run(messages.RunCommand{Program: messages.Program{Text: "exec sleep 600"}})
 	keeper := m.keeper()
 	var jobs []messages.Job
 	for range 160 {
-		result, err := m.client.Run(t.Context(), messages.RunCommand{Text: "x=$(head -c 300000 /dev/zero | tr '\\0' x); read y", Background: true, Stdin: messages.StdinPipe})
+		result, err := m.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "x=$(head -c 300000 /dev/zero | tr '\\0' x); read y"}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		var refused *messages.Error
 		if errors.As(err, &refused) {
 			require.NotEqual(t, messages.KeeperUnresponsive, refused.Code, "%v", refused)
@@ -112,10 +112,10 @@ func TestJobsAreVictimsBeforeTheKeeper(t *testing.T) {
 	keeper := oomScore(t, m.keeper())
 	highest := max(keeper, oomScore(t, m.Process.Pid))
 	for name, r := range map[string]messages.RunCommand{
-		"text":     {Text: "sleep 600"},
-		"program":  {Argv: []string{"sleep", "600"}},
-		"terminal": {Text: "sleep 600", Terminal: messages.Terminal{Rows: 24, Cols: 80}},
-		"detached": {Text: "sleep 600", Detach: true},
+		"text":     {Program: messages.Program{Text: "sleep 600"}},
+		"program":  {Program: messages.Program{Argv: []string{"sleep", "600"}}},
+		"terminal": {Program: messages.Program{Text: "sleep 600"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}}},
+		"detached": {Program: messages.Program{Text: "sleep 600"}, Mode: messages.ModeDetached},
 	} {
 		require.Greater(t, oomScore(t, m.run(r).PID), highest, name)
 	}

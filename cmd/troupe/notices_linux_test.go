@@ -53,7 +53,7 @@ func TestFloodOnFinish(t *testing.T) {
 	for range 16 {
 		all.Go(func() {
 			for range (n + 15) / 16 {
-				_, err := c.Run(context.Background(), messages.RunCommand{Argv: []string{"true"}, OnFinish: []string{hangs.URL, lives.URL}})
+				_, err := c.Run(context.Background(), messages.RunCommand{Program: messages.Program{Argv: []string{"true"}}, OnFinish: []string{hangs.URL, lives.URL}})
 				if err != nil {
 					t.Error(err)
 					return

@@ -87,7 +87,7 @@ func TestOutputOutlivesTheKeeper(t *testing.T) {
 func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	job := m.awaitEnd(messages.JobID(m.run(messages.RunCommand{Text: "seq 1 100000"}).UID))
+	job := m.awaitEnd(messages.JobID(m.run(messages.RunCommand{Program: messages.Program{Text: "seq 1 100000"}}).UID))
 	logs := func() int {
 		all, err := filepath.Glob(filepath.Join(m.state, config.KeeperName, config.LogsName, "*/sessions/*/"+string(job.UID)+".*"))
 		require.NoError(t, err)

@@ -48,7 +48,7 @@ func (m *mortal) prints(id messages.JobID, pattern string) {
 // what was asked of it keeps its one answer.
 func TestScreenOutlivesTheDaemon(t *testing.T) {
 	m := begins(t)
-	job := m.run(messages.RunCommand{Text: asksAtA, Shell: "bash", Terminal: messages.Terminal{Rows: 6, Cols: 30}})
+	job := m.run(messages.RunCommand{Program: messages.Program{Text: asksAtA, Shell: "bash"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 6, Cols: 30}}})
 	m.prints(job.ID, "ready")
 	m.types(job.ID, "a")
 	m.prints(job.ID, "answers:1")

@@ -49,6 +49,6 @@ func TestFaultSessionsAreRememberedByTheNextDaemon(t *testing.T) {
 		_, still, _ := strings.Cut(m.beside("sessions", "--recent", "--json").start().rest(), `"recent"`)
 		require.Equal(t, recent, still)
 	}
-	job := m.awaitEnd(m.run(messages.RunCommand{Session: "idle", Text: "pwd"}).ID)
+	job := m.awaitEnd(m.run(messages.RunCommand{Session: "idle", Program: messages.Program{Text: "pwd"}}).ID)
 	require.Equal(t, "/usr/lib", job.Dir)
 }

@@ -32,7 +32,7 @@ func sendAllSignals(to string) string {
 func TestFaultAJobSignalsItsSupervisors(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	other := m.run(messages.RunCommand{Text: "sleep 600"})
+	other := m.run(messages.RunCommand{Program: messages.Program{Text: "sleep 600"}})
 	keeper := strconv.Itoa(m.keeper())
 
 	p := m.beside("run", "-n", "kill $PPID; sleep 1; echo done").start()
@@ -69,7 +69,7 @@ func TestFaultAJobSignalsItsSupervisors(t *testing.T) {
 func TestAnOperatorEndsTheKeeper(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	other := m.run(messages.RunCommand{Text: "exec sleep 600"})
+	other := m.run(messages.RunCommand{Program: messages.Program{Text: "exec sleep 600"}})
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGTERM))
 	job := m.awaitEnd(messages.JobID(other.UID))
 	require.Equal(t, messages.Cancelled, job.End.Outcome)

@@ -20,7 +20,7 @@ import (
 // wrote runs a command on a host and gives the job.
 func wrote(t *testing.T, h dialect.Host, text string, quota messages.Quota) messages.JobID {
 	t.Helper()
-	r := messages.RunCommand{Text: text, Dir: t.TempDir(), Streams: messages.MergedStreams, Stdin: messages.StdinNull, Quota: quota}
+	r := messages.RunCommand{Program: messages.Program{Text: text}, Dir: t.TempDir(), Stdio: messages.Stdio{Streams: messages.MergedStreams, Stdin: messages.StdinNull}, Store: messages.Store{Quota: quota}}
 	job, _, err := h.Run(t.Context(), r, 0, nil)
 	require.NoError(t, err)
 	require.Zero(t, job.End.Shell(), "%+v", job)

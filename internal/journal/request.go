@@ -9,7 +9,7 @@ func (t *txn) request(q Request) error {
 		return err
 	}
 	run := *q.Run
-	run.BaseEnv, q.Run = nil, &run
+	run.Env.Base, q.Run = nil, &run
 	r.Request = q
 	t.save(r)
 	return nil

@@ -52,8 +52,8 @@ func TestAQueuedJobHasItsRequest(t *testing.T) {
 	each(t, func(t *testing.T, j all) {
 		var run messages.RunCommand
 		setAll(reflect.ValueOf(&run).Elem())
-		run.BaseEnv = nil // it is in the environment
-		bare := messages.RunCommand{Text: "true", Open: &messages.SessionPlan{}}
+		run.Env.Base = nil // it is in the environment
+		bare := messages.RunCommand{Program: messages.Program{Text: "true"}, Open: &messages.SessionPlan{}}
 		env := []string{"A=1", "B=\xff", ""}
 		must(t, j.Write(journal.Batch{Facts: []messages.FactRecorded{waits("j1", 1), waits("j2", 2), waits("j3", 3)}, Requests: []journal.Request{
 			{Job: "j1", UID: aJob("j1").UID, Run: &run, Env: env},

@@ -26,13 +26,13 @@ const (
 // that a remote request named a variable that makes other programs run its code. A
 // user's request (EnvCaller) may name any.
 func Environment(run messages.RunCommand, host []string) (env, dropped []string, err *messages.Error) {
-	e := newEnvironment(len(run.BaseEnv) + len(run.Env))
-	switch run.EnvPolicy {
+	e := newEnvironment(len(run.Env.Base) + len(run.Env.Set))
+	switch run.Env.Policy {
 	case messages.EnvCaller:
-		e.inherit(run.BaseEnv, func(string) bool { return true })
+		e.inherit(run.Env.Base, func(string) bool { return true })
 	case messages.EnvClean:
 	default:
-		named := names(run.Env)
+		named := names(run.Env.Set)
 		e.inherit(host, func(name string) bool {
 			if !allowed(name) {
 				return false
@@ -44,10 +44,10 @@ func Environment(run messages.RunCommand, host []string) (env, dropped []string,
 			return true
 		})
 	}
-	if run.EnvPolicy == messages.EnvAgent {
+	if run.Env.Policy == messages.EnvAgent {
 		e.inherit(NonInteractive(SetsCI(host)), func(string) bool { return true })
 	}
-	for _, entry := range run.Env {
+	for _, entry := range run.Env.Set {
 		name, _, ok := strings.Cut(entry, "=")
 		switch {
 		case !ok || name == "" || strings.ContainsRune(entry, 0):
@@ -55,7 +55,7 @@ func Environment(run messages.RunCommand, host []string) (env, dropped []string,
 				Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("invalid environment entry %q", label(name)),
 				Hint: "use NAME=value, without NUL bytes",
 			}
-		case run.EnvPolicy != messages.EnvCaller && dangerous(name):
+		case run.Env.Policy != messages.EnvCaller && dangerous(name):
 			return nil, nil, &messages.Error{
 				Code: messages.EnvRefused, Reason: name,
 				Message: fmt.Sprintf("%s is not taken from a request: it makes other programs run code of its choice", name),

@@ -28,36 +28,36 @@ func TestEnvironment(t *testing.T) {
 		dropped []string
 	}{
 		{"allow-list", messages.RunCommand{}, allow, []string{"XDG_API_TOKEN", "LC_broken"}},
-		{"by name", messages.RunCommand{EnvPolicy: messages.EnvAllow}, allow, []string{"XDG_API_TOKEN", "LC_broken"}},
+		{"by name", messages.RunCommand{Env: messages.Env{Policy: messages.EnvAllow}}, allow, []string{"XDG_API_TOKEN", "LC_broken"}},
 		{
 			"what is named is not dropped",
-			messages.RunCommand{Env: []string{"XDG_API_TOKEN=mine", "A=1", "PATH=/usr/bin"}},
+			messages.RunCommand{Env: messages.Env{Set: []string{"XDG_API_TOKEN=mine", "A=1", "PATH=/usr/bin"}}},
 			append(append([]string{"PATH=/usr/bin"}, allow[1:]...), "XDG_API_TOKEN=mine", "A=1"),
 			[]string{"LC_broken"},
 		},
-		{"clean", messages.RunCommand{EnvPolicy: messages.EnvClean, Env: []string{"A=1"}, BaseEnv: []string{"B=2"}}, []string{"A=1"}, nil},
-		{"nothing", messages.RunCommand{EnvPolicy: messages.EnvClean}, nil, nil},
+		{"clean", messages.RunCommand{Env: messages.Env{Policy: messages.EnvClean, Set: []string{"A=1"}, Base: []string{"B=2"}}}, []string{"A=1"}, nil},
+		{"nothing", messages.RunCommand{Env: messages.Env{Policy: messages.EnvClean}}, nil, nil},
 		{
 			"caller: whole, secrets and functions too",
-			messages.RunCommand{EnvPolicy: messages.EnvCaller, BaseEnv: []string{"GITHUB_TOKEN=g", "BASH_FUNC_f%%=() { :; }", "A=x=y", "EMPTY="}},
+			messages.RunCommand{Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"GITHUB_TOKEN=g", "BASH_FUNC_f%%=() { :; }", "A=x=y", "EMPTY="}}},
 			[]string{"GITHUB_TOKEN=g", "BASH_FUNC_f%%=() { :; }", "A=x=y", "EMPTY="},
 			nil,
 		},
 		{
 			"caller: dangerous names pass",
-			messages.RunCommand{EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=1"}, Env: []string{"LD_PRELOAD=x.so", "BASH_ENV=f"}},
+			messages.RunCommand{Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"A=1"}, Set: []string{"LD_PRELOAD=x.so", "BASH_ENV=f"}}},
 			[]string{"A=1", "LD_PRELOAD=x.so", "BASH_ENV=f"},
 			nil,
 		},
 		{
 			"last wins, first place",
-			messages.RunCommand{EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=1", "B=2", "A=3"}, Env: []string{"C=4", "B=5", "C=6"}},
+			messages.RunCommand{Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"A=1", "B=2", "A=3"}, Set: []string{"C=4", "B=5", "C=6"}}},
 			[]string{"A=3", "B=5", "C=6"},
 			nil,
 		},
 		{
 			"what is no variable is dropped and named",
-			messages.RunCommand{EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=1", "noise", "", "=x", "B=\x00", "\x00\xff=1", strings.Repeat("n", 100)}},
+			messages.RunCommand{Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"A=1", "noise", "", "=x", "B=\x00", "\x00\xff=1", strings.Repeat("n", 100)}}},
 			[]string{"A=1"},
 			[]string{"noise", "=", "=", "B", "��", strings.Repeat("n", 64)},
 		},
@@ -79,14 +79,14 @@ func TestBadInputDangerousNames(t *testing.T) {
 		"LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "PS4", "IFS", "PYTHONSTARTUP", "BASH_FUNC_ls",
 	} {
 		for _, policy := range []messages.EnvPolicy{"", messages.EnvAllow, messages.EnvAgent, messages.EnvClean} {
-			env, _, err := shelltext.Environment(messages.RunCommand{EnvPolicy: policy, Env: []string{"A=1", name + "=x"}}, nil)
+			env, _, err := shelltext.Environment(messages.RunCommand{Env: messages.Env{Policy: policy, Set: []string{"A=1", name + "=x"}}}, nil)
 			if !errors.Is(err, &messages.Error{Code: messages.EnvRefused, Reason: name}) || env != nil {
 				t.Errorf("%s under %q: %v, %v", name, policy, env, err)
 			}
 		}
 	}
 	for _, name := range []string{"LDX", "ENVIRONMENT", "PS1", "OLD_ENV"} {
-		if _, _, err := shelltext.Environment(messages.RunCommand{Env: []string{name + "=x"}}, nil); err != nil {
+		if _, _, err := shelltext.Environment(messages.RunCommand{Env: messages.Env{Set: []string{name + "=x"}}}, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestBadInputDangerousNames(t *testing.T) {
 
 func TestBadInputBrokenEnv(t *testing.T) {
 	for _, entry := range []string{"A", "=1", "A=\x00", ""} {
-		_, _, err := shelltext.Environment(messages.RunCommand{EnvPolicy: messages.EnvCaller, Env: []string{entry}}, nil)
+		_, _, err := shelltext.Environment(messages.RunCommand{Env: messages.Env{Policy: messages.EnvCaller, Set: []string{entry}}}, nil)
 		if !errors.Is(err, &messages.Error{Code: messages.EnvRefused}) {
 			t.Errorf("%q: %v", entry, err)
 		}
@@ -137,7 +137,7 @@ func FuzzEnvironment(f *testing.F) {
 			}
 			return strings.Split(s, "\n")
 		}
-		run := messages.RunCommand{EnvPolicy: messages.EnvPolicy(policy), BaseEnv: split(base), Env: split(asked)}
+		run := messages.RunCommand{Env: messages.Env{Policy: messages.EnvPolicy(policy), Base: split(base), Set: split(asked)}}
 		env, dropped, err := shelltext.Environment(run, split(hosts))
 		if err != nil {
 			if err.Code != messages.EnvRefused || err.Message == "" || env != nil {
@@ -154,7 +154,7 @@ func FuzzEnvironment(f *testing.F) {
 			value[name] = v
 		}
 		named := map[string]string{}
-		for _, entry := range run.Env {
+		for _, entry := range run.Env.Set {
 			name, v, _ := strings.Cut(entry, "=")
 			named[name] = v
 		}
@@ -163,11 +163,11 @@ func FuzzEnvironment(f *testing.F) {
 				t.Fatalf("%s is %q, want %q", name, value[name], v)
 			}
 		}
-		if run.EnvPolicy == messages.EnvCaller {
+		if run.Env.Policy == messages.EnvCaller {
 			return
 		}
 		for name := range value {
-			if _, ok := named[name]; !ok && (shelltext.Secret(name) || run.EnvPolicy == messages.EnvClean) {
+			if _, ok := named[name]; !ok && (shelltext.Secret(name) || run.Env.Policy == messages.EnvClean) {
 				t.Fatalf("%s got through", name)
 			}
 		}
@@ -183,14 +183,14 @@ func FuzzEnvironment(f *testing.F) {
 // drawing, and the call wins.
 func TestEnvironmentOfAgents(t *testing.T) {
 	allow, allowDropped, _ := shelltext.Environment(messages.RunCommand{}, host())
-	env, dropped, err := shelltext.Environment(messages.RunCommand{EnvPolicy: messages.EnvAgent, Env: []string{"TERM=xterm", "PAGER=less", "MINE=1"}}, host())
+	env, dropped, err := shelltext.Environment(messages.RunCommand{Env: messages.Env{Policy: messages.EnvAgent, Set: []string{"TERM=xterm", "PAGER=less", "MINE=1"}}}, host())
 	if err != nil || !reflect.DeepEqual(dropped, allowDropped) {
 		t.Fatalf("%v, dropped %q, want %q", err, dropped, allowDropped)
 	}
 	if want := shelltext.Overlay(allow, shelltext.NonInteractive(true), []string{"TERM=xterm", "PAGER=less", "MINE=1"}); !slices.Equal(env, want) {
 		t.Errorf("got  %q\nwant %q", env, want)
 	}
-	env, _, _ = shelltext.Environment(messages.RunCommand{EnvPolicy: messages.EnvAgent}, append(host(), "TROUPE_NO_CI=1"))
+	env, _, _ = shelltext.Environment(messages.RunCommand{Env: messages.Env{Policy: messages.EnvAgent}}, append(host(), "TROUPE_NO_CI=1"))
 	if slices.Contains(env, "CI=true") || !slices.Contains(env, "GIT_TERMINAL_PROMPT=0") {
 		t.Errorf("without CI: %q", env)
 	}

@@ -32,9 +32,9 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		_, err := shelltext.Select(shelltext.Setting{Path: path, Where: "shellPath"}, nil, func(string) bool { return false })
 		check(err, want, "change shellPath, or leave it out: then a bash, zsh or sh is found")
 	}
-	_, _, err := shelltext.Environment(messages.RunCommand{Env: []string{"=x"}}, nil)
+	_, _, err := shelltext.Environment(messages.RunCommand{Env: messages.Env{Set: []string{"=x"}}}, nil)
 	check(err, `invalid environment entry "="`, "use NAME=value, without NUL bytes")
-	_, _, err = shelltext.Environment(messages.RunCommand{Env: []string{"LD_PRELOAD=x.so"}}, nil)
+	_, _, err = shelltext.Environment(messages.RunCommand{Env: messages.Env{Set: []string{"LD_PRELOAD=x.so"}}}, nil)
 	check(err, "LD_PRELOAD is not taken from a request: it makes other programs run code of its choice",
 		"set it inside the command, where it can be seen, or give the caller's whole environment (env_policy caller)")
 }

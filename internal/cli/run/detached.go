@@ -16,7 +16,6 @@ import (
 
 // logFile makes --log absolute, and resolves the symlinks of its directory now.
 func logFile(r *messages.RunCommand, f *Flags) error {
-	r.Detach = f.Detach
 	if f.Log == "" {
 		return nil
 	}

@@ -40,9 +40,9 @@ func addVariable(m *cli.Main, r *messages.RunCommand, kv string) error {
 		}
 	}
 	if given {
-		r.Env = append(r.Env, kv)
+		r.Env.Set = append(r.Env.Set, kv)
 	} else if value, ok := m.Getenv(name); ok {
-		r.Env = append(r.Env, name+"="+value)
+		r.Env.Set = append(r.Env.Set, name+"="+value)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (g *foreground) forDaemon() error {
 	r.Umask = g.main.Umask()
 	// The mark of another node's processes must not mark this job: that node would stop
 	// it with its own.
-	r.BaseEnv = slices.DeleteFunc(slices.Clone(r.BaseEnv), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
+	r.Env.Base = slices.DeleteFunc(slices.Clone(r.Env.Base), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
 	switch {
 	case g.flags.Background && g.flags.Interactive:
 		r.Stdin = messages.StdinPipe // for troupe write
@@ -95,7 +95,7 @@ func (g *foreground) forDaemon() error {
 		r.Stdin = messages.StdinPipe
 		g.stdinForwarded = true
 	}
-	r.Background, r.PromoteAfter = g.flags.Background || g.flags.Detach, g.flags.PromoteAfter.D
+	r.PromoteAfter = g.flags.PromoteAfter.D
 	return nil
 }
 
@@ -135,13 +135,13 @@ func (g *foreground) tellGoesOn(job messages.Job) error {
 	switch {
 	case g.flags.JSON:
 		err = out.WriteJSON(g.main.Out, job)
-	case g.request.Background:
+	case g.request.Mode.Background():
 		_, err = fmt.Fprintln(g.main.Out, job.ID)
 	}
 	switch {
-	case g.request.Detach && (err != nil || !g.flags.JSON):
+	case g.request.Mode == messages.ModeDetached && (err != nil || !g.flags.JSON):
 		g.tellDetached(job)
-	case err != nil || !g.flags.JSON && !g.request.Background:
+	case err != nil || !g.flags.JSON && !g.request.Mode.Background():
 		g.screen.Notef("job %s continues in the background; troupe logs -f %s shows its output, troupe stop %s stops it", job.ID, job.ID, job.ID)
 	}
 	if errors.Is(err, unix.EPIPE) {

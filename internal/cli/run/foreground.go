@@ -103,7 +103,7 @@ func (g *foreground) run() error {
 // begunBefore reports whether a background run is complete: its command has started.
 // With a repeated key the command may have ended already.
 func (g *foreground) begunBefore(job messages.Job) bool {
-	return g.request.Background && !job.Started.IsZero() && g.signals.Got == 0 && g.fault == nil
+	return g.request.Mode.Background() && !job.Started.IsZero() && g.signals.Got == 0 && g.fault == nil
 }
 
 // ended is the reply to the run.
@@ -122,7 +122,7 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 		end <- ended{job, err}
 	}()
 	g.feed(ctx)
-	if g.flags.JSON || g.request.Background {
+	if g.flags.JSON || g.request.Mode.Background() {
 		return end
 	}
 	panes := map[messages.Stream]*terminal.Stream{messages.Merged: &g.screen.Out}

@@ -15,7 +15,7 @@ const queuedFor = time.Second
 // ends it. A background command is answered in the queue, see foreground.run.
 func (g *foreground) warnQueued(ctx context.Context) func() {
 	h, ok := g.host.(*daemonHost)
-	if !ok || g.request.Background {
+	if !ok || g.request.Mode.Background() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -18,9 +18,9 @@ import (
 // anything starts. argv: even a single argument is a program, not shell text.
 func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCommand, error) {
 	r := messages.RunCommand{
-		Key: f.Key, Scope: messages.ScopePath(f.Scope), Name: f.Name, Replace: f.Replace, Description: f.Description, Shell: f.Shell,
-		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: stdinMode(m, f), Streams: streamMode(m, f),
-		Timeout: f.Timeout.D, Grace: f.Grace.D, OnExit: messages.OnExit(f.OnExit.Value), OnFinish: f.OnFinish, Quota: f.MaxOutput.Quota,
+		Key: f.Key, Scope: messages.ScopePath(f.Scope), Labels: messages.Labels{Name: f.Name, Description: f.Description}, Replace: f.Replace, Program: messages.Program{Shell: f.Shell},
+		Env: messages.Env{Policy: messages.EnvCaller, Base: m.Env}, Stdio: messages.Stdio{Stdin: stdinMode(m, f), Streams: streamMode(m, f)},
+		Timeout: f.Timeout.D, Grace: f.Grace.D, OnExit: messages.OnExit(f.OnExit.Value), OnFinish: f.OnFinish, Store: messages.Store{Quota: f.MaxOutput.Quota},
 	}
 	if err := f.check(); err != nil {
 		return r, err
@@ -36,9 +36,15 @@ func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCo
 		r.Grace = -1 // in a request, 0 means the default
 	}
 	if policy := messages.EnvPolicy(f.EnvPolicy.Value); policy != "" && policy != messages.EnvCaller {
-		r.EnvPolicy, r.BaseEnv = policy, nil
+		r.Env.Policy, r.Env.Base = policy, nil
 	}
 	r.Session = messages.SessionID(f.Session)
+	switch {
+	case f.Detach:
+		r.Mode = messages.ModeDetached
+	case f.Background:
+		r.Mode = messages.ModeAsync
+	}
 	if outer, ok := m.Getenv(shelltext.ScopeVar); ok && f.Scope == "" && messages.ScopePath(outer).Check() == nil {
 		r.Scope = messages.ScopePath(outer)
 	}

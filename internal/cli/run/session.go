@@ -16,7 +16,7 @@ import (
 func (g *foreground) forSession(c *client.Client) error {
 	r, f := &g.request, g.flags
 	plan := &messages.SessionPlan{
-		Dir: r.Dir, EnvPolicy: r.EnvPolicy, BaseEnv: r.BaseEnv, Umask: r.Umask, Shell: f.Shell,
+		Dir: r.Dir, Env: messages.Env{Policy: r.Env.Policy, Base: r.Env.Base}, Umask: r.Umask, Shell: f.Shell,
 	}
 	info, open, err := g.openSession(c)
 	switch {
@@ -48,7 +48,7 @@ func (g *foreground) forSession(c *client.Client) error {
 		}
 		r.Streams = messages.MergedStreams
 	}
-	r.Open, r.EnvPolicy, r.BaseEnv, r.Umask, r.Shell = plan, "", nil, "", ""
+	r.Open, r.Env.Policy, r.Env.Base, r.Umask, r.Shell = plan, "", nil, "", ""
 	if f.Cwd == "" {
 		r.Dir = "" // the shell's current directory
 	}

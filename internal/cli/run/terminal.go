@@ -43,7 +43,7 @@ type terminalInput struct {
 // the display; cut starts a new line there. pass forwards keys and sizes; call it after
 // the submit.
 func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave func(cut bool)) {
-	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
+	if g.request.Terminal == (messages.Terminal{}) || g.request.Mode.Background() {
 		return func() {}, func(bool) {}
 	}
 	t, _ := g.host.(inputSender)

@@ -27,7 +27,7 @@ func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 		return ExecResult{}, bad
 	}
 	s.o.Log.Info(logStart, "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
-	if bad := s.launch(ctx, t, false); bad != nil {
+	if bad := s.launch(ctx, t, messages.ModeSync); bad != nil {
 		return ExecResult{}, bad
 	}
 	select {
@@ -79,7 +79,7 @@ func (s *Session) Start(ctx context.Context, p StartParams) (TaskInfo, error) {
 		}
 	}
 	s.o.Log.Info("shell.start", "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
-	if bad := s.launch(ctx, t, true); bad != nil {
+	if bad := s.launch(ctx, t, messages.ModeAsync); bad != nil {
 		return TaskInfo{}, bad
 	}
 	return s.info(t), nil
@@ -137,7 +137,7 @@ func denied(command string, deny []string) string {
 
 // launch runs the job of a task in the background. For a background task it waits until the
 // task has started.
-func (s *Session) launch(ctx context.Context, t *task, background bool) error {
+func (s *Session) launch(ctx context.Context, t *task, mode messages.Mode) error {
 	t.life, t.abandon = dialect.Within(ctx, s.ctx)
 	if bad := s.admit(t); bad != nil {
 		t.abandon()
@@ -149,8 +149,8 @@ func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 		s.forget(t)
 		return ctx.Err()
 	}
-	s.o.Beside.Go(func() { s.run(t, background) })
-	if background {
+	s.o.Beside.Go(func() { s.run(t, mode) })
+	if mode.Background() {
 		select {
 		case <-t.begun:
 		case <-t.settled:
@@ -161,7 +161,7 @@ func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 }
 
 // run runs the job of a task until it has ended.
-func (s *Session) run(t *task, background bool) {
+func (s *Session) run(t *task, mode messages.Mode) {
 	ctx := t.life
 	defer t.abandon()
 	known, watched := make(chan struct{}), make(chan struct{})
@@ -173,7 +173,7 @@ func (s *Session) run(t *task, background bool) {
 			s.watchSize(watchCtx, id)
 		})
 	}
-	job, _, err := s.o.Host.Run(ctx, s.request(t, background), 0, begin)
+	job, _, err := s.o.Host.Run(ctx, s.request(t, mode), 0, begin)
 	if err == nil && !job.State.Ended() { // in the background from the start, or promoted by a person
 		s.started(t, job)
 		if job, err = dialect.WaitEnd(ctx, s.o.Host, messages.JobID(t.id)); err != nil && ctx.Err() == nil {
@@ -197,16 +197,16 @@ func (s *Session) run(t *task, background bool) {
 const beyond = 64 << 10
 
 // request returns the host request for a task, which uses the user's login shell.
-func (s *Session) request(t *task, background bool) messages.RunCommand {
+func (s *Session) request(t *task, mode messages.Mode) messages.RunCommand {
 	choice := shelltext.SelectLogin(s.o.Env, shelltext.Executable(s.o.FS))
 	r := messages.RunCommand{
-		UID: messages.UID(t.id), Scope: s.o.Scope, Tag: tag(s.o.Owner, t.origin), Description: t.origin, Dir: t.cwd,
-		Argv:      slices.Concat(s.o.Settings.Sandbox, []string{choice.Path, "-lc", t.command}),
-		EnvPolicy: messages.EnvCaller, BaseEnv: s.o.Env, Streams: messages.SeparateStreams, Stdin: messages.StdinNull, Background: background,
-		Timeout: time.Duration(t.timeout) * time.Second, Grace: grace, Quota: messages.Quota{Bytes: captureLimit + beyond, Policy: "kill"},
+		UID: messages.UID(t.id), Scope: s.o.Scope, Labels: messages.Labels{Tag: tag(s.o.Owner, t.origin), Description: t.origin}, Dir: t.cwd,
+		Program: messages.Program{Argv: slices.Concat(s.o.Settings.Sandbox, []string{choice.Path, "-lc", t.command})},
+		Env:     messages.Env{Policy: messages.EnvCaller, Base: s.o.Env}, Stdio: messages.Stdio{Streams: messages.SeparateStreams, Stdin: messages.StdinNull}, Mode: mode,
+		Timeout: time.Duration(t.timeout) * time.Second, Grace: grace, Store: messages.Store{Quota: messages.Quota{Bytes: captureLimit + beyond, Policy: "kill"}},
 	}
 	if t.origin != originBang {
-		r.BaseEnv = shelltext.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
+		r.Env.Base = shelltext.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
 	}
 	if t.pipe {
 		r.Stdin = messages.StdinPipe

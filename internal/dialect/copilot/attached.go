@@ -111,17 +111,17 @@ func (s *Session) closeBeside(sh *attached) {
 func (s *Session) request(e *execution, sh *attached, text, dir string) messages.RunCommand {
 	config := s.options.Settings.Shell
 	r := messages.RunCommand{
-		UID: e.uid, Scope: s.options.Scope, Description: e.description, Streams: messages.MergedStreams, Grace: grace,
-		OnExit: s.options.Settings.OnExit, Quota: s.options.Settings.Quota,
+		UID: e.uid, Scope: s.options.Scope, Labels: messages.Labels{Description: e.description}, Stdio: messages.Stdio{Streams: messages.MergedStreams}, Grace: grace,
+		OnExit: s.options.Settings.OnExit, Store: messages.Store{Quota: s.options.Settings.Quota},
 	}
 	if sh != nil && sh.session != "" {
 		r.Session, r.Text, r.Grace = sh.session, text, terminalGrace
 		r.Open = &messages.SessionPlan{
-			Backend: messages.BackendShellPTY, Dir: dir, EnvPolicy: messages.EnvCaller, BaseEnv: s.env, Shell: config.Program, Terminal: terminal,
+			Backend: messages.BackendShellPTY, Dir: dir, Env: messages.Env{Policy: messages.EnvCaller, Base: s.env}, Shell: config.Program, Terminal: terminal,
 		}
 		return r
 	}
-	r.Dir, r.EnvPolicy, r.BaseEnv, r.Stdin = dir, messages.EnvCaller, s.env, messages.StdinNull
+	r.Dir, r.Env.Policy, r.Env.Base, r.Stdin = dir, messages.EnvCaller, s.env, messages.StdinNull
 	if argv, ok := config.argv(text); ok {
 		r.Argv = argv
 	} else {

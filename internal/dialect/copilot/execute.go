@@ -204,7 +204,7 @@ func (s *Session) finish(e *execution, sh *attached, why Reason) {
 // unbounded.
 func (s *Session) async(ctx context.Context, e *execution, sh *attached, within time.Duration) (dialect.Result, error) {
 	r := s.request(e, sh, e.text, s.options.Dir)
-	r.Background = true
+	r.Mode = messages.ModeAsync
 	bounded := e.life
 	if within > 0 {
 		var stop context.CancelFunc
@@ -285,7 +285,7 @@ func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (diale
 		s.closeBeside(sh)
 	}
 	r := s.request(e, nil, e.text, dir)
-	r.Detach, r.LogFile, r.OnExit = true, e.logPath, ""
+	r.Mode, r.LogFile, r.OnExit = messages.ModeDetached, e.logPath, ""
 	job, _, err := s.options.Host.Run(e.life, r, 0, nil)
 	if err == nil && s.standing(e).stopped { // stopped before the host knew it, but started all the same
 		_, err = s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})

@@ -71,7 +71,7 @@ func (h *played) Run(ctx context.Context, r messages.RunCommand, _ int, known fu
 		known(messages.JobID(r.UID))
 	}
 	h.first <- j
-	if r.Background || r.Detach {
+	if r.Mode.Background() {
 		return h.record(j), dialect.Text{}, nil
 	}
 	var budget <-chan time.Time

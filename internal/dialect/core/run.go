@@ -66,9 +66,15 @@ type RunEnv struct {
 // wrong.
 func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
-		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Name: p.Name, Replace: p.Replace, Description: p.Description,
-		Text: p.Command, Argv: p.Argv, Shell: p.Shell, Dir: s.Dir, Umask: s.Umask, Streams: messages.StreamMode(p.Streams), Quota: s.Quota,
-		Background: p.Background || p.Detach, Detach: p.Detach, Timeout: seconds(p.Timeout),
+		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Labels: messages.Labels{Name: p.Name, Description: p.Description}, Replace: p.Replace,
+		Program: messages.Program{Text: p.Command, Argv: p.Argv, Shell: p.Shell}, Dir: s.Dir, Umask: s.Umask, Stdio: messages.Stdio{Streams: messages.StreamMode(p.Streams)}, Store: messages.Store{Quota: s.Quota},
+		Timeout: seconds(p.Timeout),
+	}
+	switch {
+	case p.Detach:
+		r.Mode = messages.ModeDetached
+	case p.Background:
+		r.Mode = messages.ModeAsync
 	}
 	if p.Cwd != "" {
 		r.Dir = p.Cwd
@@ -89,10 +95,10 @@ func (p Run) times(r *messages.RunCommand) *messages.Error {
 	if err != nil {
 		return err
 	}
-	if !r.Background {
+	if !r.Mode.Background() {
 		r.PromoteAfter = wait
 		if wait == 0 {
-			r.Background = true
+			r.Mode = messages.ModeAsync
 		}
 	}
 	if p.Timeout < 0 || seconds(p.Timeout) > messages.MaxDuration {
@@ -185,7 +191,7 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 	if p.Pty {
 		policy = messages.EnvAllow
 	}
-	base, _, err := shelltext.Environment(messages.RunCommand{EnvPolicy: policy, Env: named}, s.Env)
+	base, _, err := shelltext.Environment(messages.RunCommand{Env: messages.Env{Policy: policy, Set: named}}, s.Env)
 	if err != nil {
 		if _, named := p.Env[err.Reason]; named { // refused by its name; the tool has no policy parameter
 			err.Hint = "set it inside the command, where it can be seen"
@@ -202,14 +208,14 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 		base = shelltext.Set(base, "TERM", "xterm-256color")
 	}
 	if p.Session == "" {
-		r.EnvPolicy, r.BaseEnv = messages.EnvCaller, base
+		r.Env.Policy, r.Env.Base = messages.EnvCaller, base
 		return nil
 	}
-	r.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: r.Dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Umask: r.Umask, Shell: p.Shell}
+	r.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: r.Dir, Env: messages.Env{Policy: messages.EnvCaller, Base: base}, Umask: r.Umask, Shell: p.Shell}
 	if p.Pty {
 		r.Open.Backend, r.Open.Terminal = messages.BackendShellPTY, r.Terminal
 	}
-	r.Env, r.Umask, r.Shell = named, "", ""
+	r.Env.Set, r.Umask, r.Shell = named, "", ""
 	if p.Cwd == "" {
 		r.Dir = "" // the shell's current directory
 	}

@@ -27,7 +27,7 @@ func TestRunRequest(t *testing.T) {
 	}{
 		"plain": {Run{Command: "make"}, func(t *testing.T, r messages.RunCommand) {
 			require.Equal(t, []any{"make", messages.ScopePath("mcp/me"), "/srv", "022", DefaultWait, messages.StdinNull, int64(7)}, []any{r.Text, r.Scope, r.Dir, r.Umask, r.PromoteAfter, r.Stdin, r.Quota.Bytes})
-			require.False(t, r.Background)
+			require.False(t, r.Mode.Background())
 			require.Zero(t, r.Timeout)
 			require.Nil(t, r.Open)
 		}},
@@ -36,9 +36,9 @@ func TestRunRequest(t *testing.T) {
 		"absolute cwd": {Run{Command: "x", Cwd: "/tmp"}, func(t *testing.T, r messages.RunCommand) { require.Equal(t, "/tmp", r.Dir) }},
 		"wait":         {Run{Command: "x", WaitSeconds: number(1.5)}, func(t *testing.T, r messages.RunCommand) { require.Equal(t, 1500*time.Millisecond, r.PromoteAfter) }},
 		"a long wait":  {Run{Command: "x", WaitSeconds: number(1e9)}, func(t *testing.T, r messages.RunCommand) { require.Equal(t, MaxWait, r.PromoteAfter) }},
-		"no wait":      {Run{Command: "x", WaitSeconds: number(0)}, func(t *testing.T, r messages.RunCommand) { require.True(t, r.Background) }},
-		"background":   {Run{Command: "x", Background: true}, func(t *testing.T, r messages.RunCommand) { require.True(t, r.Background && r.PromoteAfter == 0) }},
-		"detach":       {Run{Command: "x", Detach: true}, func(t *testing.T, r messages.RunCommand) { require.True(t, r.Background && r.Detach) }},
+		"no wait":      {Run{Command: "x", WaitSeconds: number(0)}, func(t *testing.T, r messages.RunCommand) { require.True(t, r.Mode.Background()) }},
+		"background":   {Run{Command: "x", Background: true}, func(t *testing.T, r messages.RunCommand) { require.True(t, r.Mode.Background() && r.PromoteAfter == 0) }},
+		"detach":       {Run{Command: "x", Detach: true}, func(t *testing.T, r messages.RunCommand) { require.True(t, r.Mode == messages.ModeDetached) }},
 		"deadline":     {Run{Command: "x", Timeout: 90}, func(t *testing.T, r messages.RunCommand) { require.Equal(t, 90*time.Second, r.Timeout) }},
 		"grace":        {Run{Command: "x", Grace: number(0.5)}, func(t *testing.T, r messages.RunCommand) { require.Equal(t, time.Second/2, r.Grace) }},
 		"no grace":     {Run{Command: "x", Grace: number(0)}, func(t *testing.T, r messages.RunCommand) { require.Negative(t, r.Grace) }},
@@ -51,19 +51,19 @@ func TestRunRequest(t *testing.T) {
 			require.Equal(t, messages.Terminal{Rows: 50, Cols: 200}, r.Terminal)
 		}},
 		"environment": {Run{Command: "x", Env: map[string]string{"B": "2", "A": "1"}}, func(t *testing.T, r messages.RunCommand) {
-			require.Equal(t, messages.EnvCaller, r.EnvPolicy)
-			require.Subset(t, r.BaseEnv, []string{"PATH=/bin", "HOME=/srv/me", "PROXY=p", "A=1", "B=2", "TERM=dumb"})
-			require.False(t, slices.ContainsFunc(r.BaseEnv, func(e string) bool { return strings.HasPrefix(e, "SECRET") || strings.HasPrefix(e, "OTHER") }))
+			require.Equal(t, messages.EnvCaller, r.Env.Policy)
+			require.Subset(t, r.Env.Base, []string{"PATH=/bin", "HOME=/srv/me", "PROXY=p", "A=1", "B=2", "TERM=dumb"})
+			require.False(t, slices.ContainsFunc(r.Env.Base, func(e string) bool { return strings.HasPrefix(e, "SECRET") || strings.HasPrefix(e, "OTHER") }))
 		}},
 		"what is passed may be set": {Run{Command: "x", Env: map[string]string{"PROXY": "mine"}}, func(t *testing.T, r messages.RunCommand) {
-			require.Contains(t, r.BaseEnv, "PROXY=mine")
-			require.NotContains(t, r.BaseEnv, "PROXY=p")
+			require.Contains(t, r.Env.Base, "PROXY=mine")
+			require.NotContains(t, r.Env.Base, "PROXY=p")
 		}},
-		"environment of a terminal": {Run{Command: "x", Pty: true}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.BaseEnv, "TERM=xterm-256color") }},
-		"terminal of its own kind":  {Run{Command: "x", Pty: true, Env: map[string]string{"TERM": "vt100"}}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.BaseEnv, "TERM=vt100") }},
+		"environment of a terminal": {Run{Command: "x", Pty: true}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.Env.Base, "TERM=xterm-256color") }},
+		"terminal of its own kind":  {Run{Command: "x", Pty: true, Env: map[string]string{"TERM": "vt100"}}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.Env.Base, "TERM=vt100") }},
 		"session": {Run{Command: "x", Session: "s", Shell: "zsh", Env: map[string]string{"A": "1"}}, func(t *testing.T, r messages.RunCommand) {
 			require.Equal(t, messages.SessionID("s"), r.Session)
-			require.Equal(t, []string{"A=1"}, r.Env)
+			require.Equal(t, []string{"A=1"}, r.Env.Set)
 			require.Empty(t, r.Dir+r.Shell+r.Umask)
 			require.Equal(t, []any{messages.BackendShell, "/srv", "zsh", "022"}, []any{r.Open.Backend, r.Open.Dir, r.Open.Shell, r.Open.Umask})
 		}},

@@ -42,9 +42,9 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	base, named := s.environment(choice), entries(c.p.Env)
 	text := shelltext.Prefixed(prefix(s.options.Env, s.options.Settings), c.command)
 	l.req = messages.RunCommand{
-		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Env: named,
-		Streams: messages.MergedStreams, Stdin: messages.StdinNull, Timeout: c.timeout.Duration(), Grace: grace,
-		OnExit: s.options.Settings.OnExit, Quota: s.options.Settings.Quota, Description: c.original,
+		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Dir: c.dir, Env: messages.Env{Policy: messages.EnvCaller, Base: base, Set: named},
+		Stdio: messages.Stdio{Streams: messages.MergedStreams, Stdin: messages.StdinNull}, Timeout: c.timeout.Duration(), Grace: grace,
+		OnExit: s.options.Settings.OnExit, Store: messages.Store{Quota: s.options.Settings.Quota}, Labels: messages.Labels{Description: c.original},
 	}
 	if c.pty {
 		l.req.Argv, l.req.Terminal, l.req.Stdin = []string{"sh", "-lc", text}, PTYSize(s.options.Screen), ""
@@ -63,16 +63,16 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	if c.piped { // the pipe ran the command in a subshell
 		l.req.Text = "( " + text + "\n)"
 	}
-	l.req.Session, l.req.BaseEnv, l.notes = l.live.id, nil, l.live.notes
-	l.req.EnvPolicy = ""
-	l.req.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Shell: choice.Path}
+	l.req.Session, l.req.Env.Base, l.notes = l.live.id, nil, l.live.notes
+	l.req.Env.Policy = ""
+	l.req.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: c.dir, Env: messages.Env{Policy: messages.EnvCaller, Base: base}, Shell: choice.Path}
 	return l, nil
 }
 
 // alone makes the command run in a process of its own.
 func (l *launch) alone(choice shelltext.ShellChoice) {
 	if plan := l.req.Open; plan != nil {
-		l.req.EnvPolicy, l.req.BaseEnv, l.req.Open, l.req.Session = messages.EnvCaller, plan.BaseEnv, nil, ""
+		l.req.Env.Policy, l.req.Env.Base, l.req.Open, l.req.Session = messages.EnvCaller, plan.Env.Base, nil, ""
 	}
 	if len(l.req.Text) > largestArg {
 		l.req.Shell = choice.Path

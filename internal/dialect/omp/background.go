@@ -25,7 +25,7 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 		return dialect.Result{}, err
 	}
 	if l.req.PromoteAfter = wait; wait == 0 {
-		l.req.Background = true
+		l.req.Mode = messages.ModeAsync
 	}
 	var show func(string)
 	if c.update != nil {

@@ -55,13 +55,13 @@ func (s *Session) request(p BashParams) (messages.RunCommand, error) {
 		return messages.RunCommand{}, bad
 	}
 	r := messages.RunCommand{
-		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Description: p.Description, Text: p.Command, Shell: choice.Path, Dir: dir,
-		EnvPolicy: messages.EnvCaller, BaseEnv: shelltext.AgentEnvironment(s.options.Env, choice.Path, s.s.PassEnv),
-		Streams: messages.SeparateStreams, Stdin: messages.StdinNull, Timeout: milliseconds(s.s.timeout(p.Timeout)), Grace: grace,
-		Quota: messages.Quota{Bytes: s.s.MaxPersistBytes, Policy: "keep_head"},
+		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Labels: messages.Labels{Description: p.Description}, Program: messages.Program{Text: p.Command, Shell: choice.Path}, Dir: dir,
+		Env:   messages.Env{Policy: messages.EnvCaller, Base: shelltext.AgentEnvironment(s.options.Env, choice.Path, s.s.PassEnv)},
+		Stdio: messages.Stdio{Streams: messages.SeparateStreams, Stdin: messages.StdinNull}, Timeout: milliseconds(s.s.timeout(p.Timeout)), Grace: grace,
+		Store: messages.Store{Quota: messages.Quota{Bytes: s.s.MaxPersistBytes, Policy: "keep_head"}},
 	}
 	if p.RunInBackground {
-		r.Background, r.Timeout, r.Streams = true, 0, messages.MergedStreams // one file has both
+		r.Mode, r.Timeout, r.Streams = messages.ModeAsync, 0, messages.MergedStreams // one file has both
 		if p.Timeout > 0 {
 			r.Timeout = milliseconds(p.Timeout)
 		}

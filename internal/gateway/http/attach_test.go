@@ -59,7 +59,7 @@ func (a *attached) says(kind string) {
 // An attachment shows the output from an offset on, and writes to the job.
 func TestAttach(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "echo ready; while read x; do echo got $x; done; exit 4", Stdin: messages.StdinPipe})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "echo ready; while read x; do echo got $x; done; exit 4"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
 	a := d.attach(job.ID, client.AttachOptions{Offset: 2, Lease: wire.AttachAsk})
 	require.True(t, a.said(wire.AttachLease).Held)
@@ -86,7 +86,7 @@ func TestAttach(t *testing.T) {
 // whoever had it is told.
 func TestAttachLease(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "cat", Stdin: messages.StdinPipe})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "cat"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	one, two := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
 	require.True(t, one.said(wire.AttachLease).Held)
 	require.NoError(t, two.Write(t.Context(), []byte("intruder\n")))
@@ -122,7 +122,7 @@ func TestAttachLease(t *testing.T) {
 // A client that reads nothing costs the others and the job nothing.
 func TestFaultAttachedReaderStops(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "read x; head -c 8000000 /dev/zero; read x; exit 3", Stdin: messages.StdinPipe})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "read x; head -c 8000000 /dev/zero; read x; exit 3"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	stalled := d.attach(job.ID, client.AttachOptions{})
 	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
 	require.True(t, a.said(wire.AttachLease).Held)
@@ -137,7 +137,7 @@ func TestFaultAttachedReaderStops(t *testing.T) {
 // cannot be kept for it is refused, each piece, and the client stays attached.
 func TestFaultAttachedJobDoesNotRead(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "echo here; sleep 60", Stdin: messages.StdinPipe})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "echo here; sleep 60"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
 	require.True(t, a.said(wire.AttachLease).Held)
 	const pieces = 100
@@ -158,7 +158,7 @@ func TestFaultAttachedJobDoesNotRead(t *testing.T) {
 func TestFaultAttachedTerminalIsFull(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{
-		Text: "trap 'stty size' WINCH; stty raw -echo; echo up; while :; do sleep 60 & wait; done", Terminal: messages.Terminal{Rows: 24, Cols: 80},
+		Program: messages.Program{Text: "trap 'stty size' WINCH; stty raw -echo; echo up; while :; do sleep 60 & wait; done"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}},
 	})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "up"})
 	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
@@ -171,7 +171,7 @@ func TestFaultAttachedTerminalIsFull(t *testing.T) {
 // The server ends those who are attached; the job goes on.
 func TestAttachedUntilTheServerEnds(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "sleep 60"})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	a := d.attach(job.ID, client.AttachOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -232,7 +232,7 @@ func TestSecurityWebSocketOrigin(t *testing.T) {
 // Who was refused the lease, or has lost it, is given it when those before him have gone.
 func TestAttachLeaseIsGivenOn(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "cat", Stdin: messages.StdinPipe})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "cat"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	one, watches := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
 	require.True(t, one.said(wire.AttachLease).Held)
 	two := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})

@@ -137,8 +137,8 @@ func TestBadInputLargeTextsPass(t *testing.T) {
 // What is asked of a job, and makes no sense.
 func TestBadInputOfAJob(t *testing.T) {
 	d := start(t, nil)
-	live := d.background(messages.RunCommand{Text: "sleep 60"})
-	piped := d.background(messages.RunCommand{Text: "sleep 60", Stdin: messages.StdinPipe})
+	live := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
+	piped := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	over := d.run("echo some output")
 	const bad, none, conflict = 400, 404, 409
 	for _, c := range []struct {

@@ -70,7 +70,7 @@ func TestFaultTooManyConnections(t *testing.T) {
 // connection, while it has a hundred streams of each kind.
 func TestFaultOneOwnerMeetsNoRateLimit(t *testing.T) {
 	d := start(t, nil)
-	lasts := d.background(messages.RunCommand{Text: "exec sleep 600"})
+	lasts := d.background(messages.RunCommand{Program: messages.Program{Text: "exec sleep 600"}})
 	for i := range 200 {
 		path := "/v1/events?now=true"
 		if i%2 == 0 {
@@ -151,7 +151,7 @@ func TestFaultTooManyRequests(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, served, 99) // the client has asked once
 	require.Equal(t, "hello", func() string {
-		result, err := c.Run(t.Context(), messages.RunCommand{Text: "printf hello"}, client.WithText(100))
+		result, err := c.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "printf hello"}}, client.WithText(100))
 		require.NoError(t, err)
 		return result.Text.Text
 	}())

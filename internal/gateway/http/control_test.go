@@ -13,7 +13,7 @@ import (
 
 func TestStop(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "trap '' TERM; echo ready; while :; do sleep 60 & wait; done"})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "trap '' TERM; echo ready; while :; do sleep 60 & wait; done"}})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
 	stopped, err := d.client.Stop(t.Context(), messages.StopCommand{Job: job.ID, Grace: -1, Reason: "enough"})
 	require.NoError(t, err)
@@ -31,9 +31,9 @@ func TestStop(t *testing.T) {
 
 func TestStopScopeAndSession(t *testing.T) {
 	d := start(t, nil)
-	one := d.background(messages.RunCommand{Text: "sleep 60", Scope: "a/b", Session: "s"})
-	two := d.background(messages.RunCommand{Text: "sleep 60", Scope: "a/b"})
-	three := d.background(messages.RunCommand{Text: "sleep 60", Scope: "c"})
+	one := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Scope: "a/b", Session: "s"})
+	two := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Scope: "a/b"})
+	three := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Scope: "c"})
 	stopped, err := d.client.Stop(t.Context(), messages.StopCommand{Scope: "a/b", Session: "s"})
 	require.NoError(t, err)
 	require.Equal(t, []messages.JobID{one.ID}, stopped.Jobs)
@@ -50,7 +50,7 @@ func TestStopScopeAndSession(t *testing.T) {
 
 func TestSignalAndDeadline(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "trap 'echo usr1' USR1; echo ready; while :; do sleep 60 & wait; done"})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "trap 'echo usr1' USR1; echo ready; while :; do sleep 60 & wait; done"}})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
 	for _, name := range []string{"USR1", "SIGUSR1", "10"} {
 		require.NoError(t, d.client.Signal(t.Context(), messages.SignalCommand{Job: job.ID, Signal: name}))
@@ -74,7 +74,7 @@ func TestSignalAndDeadline(t *testing.T) {
 // other does.
 func TestAnswersHaveTheSizesOfOutputs(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "seq 1 1000; exec sleep 600", Quota: messages.Quota{Bytes: 100}})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "seq 1 1000; exec sleep 600"}, Store: messages.Store{Quota: messages.Quota{Bytes: 100}}})
 	require.Equal(t, int64(3893), d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "1000"}).Output[0].Bytes)
 	late, err := d.client.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}, Timeout: time.Millisecond})
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestAnswersHaveTheSizesOfOutputs(t *testing.T) {
 
 func TestHandOver(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "sleep 60"})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	require.NoError(t, d.client.OpenScope(t.Context(), messages.OpenScope{Path: "heir", Quota: messages.ScopeQuota{Jobs: 3}}))
 	require.NoError(t, d.client.HandOver(t.Context(), messages.HandOver{Job: job.ID, To: "heir"}))
 	job, err := d.client.Job(t.Context(), job.ID)
@@ -114,15 +114,15 @@ func TestSessions(t *testing.T) {
 	info, err := d.client.OpenSession(t.Context(), messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Dir: dir}})
 	require.NoError(t, err)
 	require.Equal(t, dir, info.Dir)
-	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Env: []string{"A=b"}}})
+	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Env: messages.Env{Set: []string{"A=b"}}}})
 	coded(t, err, messages.Unsupported, "env")
 	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Dir: "/\xff"}})
 	coded(t, err, messages.InvalidParams, "utf8")
-	_, err = d.client.Run(t.Context(), messages.RunCommand{Session: "build", Text: "true", Open: &messages.SessionPlan{Backend: messages.BackendShell}})
+	_, err = d.client.Run(t.Context(), messages.RunCommand{Session: "build", Program: messages.Program{Text: "true"}, Open: &messages.SessionPlan{Backend: messages.BackendShell}})
 	coded(t, err, messages.Conflict, "session")
-	_, err = d.client.Run(t.Context(), messages.RunCommand{Session: "other", Text: "true", Open: &messages.SessionPlan{Umask: "9"}})
+	_, err = d.client.Run(t.Context(), messages.RunCommand{Session: "other", Program: messages.Program{Text: "true"}, Open: &messages.SessionPlan{Umask: "9"}})
 	coded(t, err, messages.InvalidParams, "umask")
-	result, err := d.client.Run(t.Context(), messages.RunCommand{Session: "build", Text: "[ $PWD = " + dir + " ]"})
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Session: "build", Program: messages.Program{Text: "[ $PWD = " + dir + " ]"}})
 	require.NoError(t, err)
 	require.Zero(t, result.Job.ExitCode())
 	list, err := d.client.Sessions(t.Context(), "main")
@@ -145,8 +145,8 @@ func TestSessions(t *testing.T) {
 // What can be waited for.
 func TestWait(t *testing.T) {
 	d := start(t, nil)
-	one := d.background(messages.RunCommand{Text: "echo hello; read x", Stdin: messages.StdinPipe})
-	two := d.background(messages.RunCommand{Text: "sleep 60"})
+	one := d.background(messages.RunCommand{Program: messages.Program{Text: "echo hello; read x"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
+	two := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	d.awaits(one.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "hel+o"})
 	d.awaits(one.ID, messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Millisecond})
 	both := []messages.JobID{one.ID, two.ID}
@@ -184,7 +184,7 @@ func TestDaemon(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "test", about.Version)
 	d.run("true")
-	d.background(messages.RunCommand{Text: "sleep 60"})
+	d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	stats, err := d.client.Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[messages.State]int{messages.Running: 1, messages.Finished: 1}, stats.Jobs)
@@ -194,7 +194,7 @@ func TestDaemon(t *testing.T) {
 
 	require.NoError(t, d.node.Shutdown(t.Context(), messages.ShutdownNode{Grace: -1}))
 	coded(t, d.client.Health(t.Context()), messages.ShuttingDown, "")
-	_, err = d.client.Run(t.Context(), messages.RunCommand{Text: "true"})
+	_, err = d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}})
 	coded(t, err, messages.ShuttingDown, "")
 	require.True(t, strings.Contains(err.Error(), "ended"), err)
 }

@@ -49,7 +49,7 @@ func TestEventsFiltered(t *testing.T) {
 	open := d.subscribed(ctx, heard, ended, messages.Subscribe{Now: true, Filter: messages.Filter{Scope: "a"}})
 	<-open
 	d.run("true") // elsewhere
-	_, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true", Scope: "a/b", Session: "s"})
+	_, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}, Scope: "a/b", Session: "s"})
 	require.NoError(t, err)
 	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a", Reason: "done"})
 	require.NoError(t, err)
@@ -306,7 +306,7 @@ func TestEventsOfThePast(t *testing.T) {
 	require.Empty(t, d.past(messages.Subscribe{Filter: messages.Filter{Scope: "nowhere"}}))
 	job := d.run("true")
 	d.retired(job.ID)
-	_, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true", Scope: "a", Name: "named"})
+	_, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}, Scope: "a", Labels: messages.Labels{Name: "named"}})
 	require.NoError(t, err)
 	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})
 	require.NoError(t, err)

@@ -89,7 +89,7 @@ func shortDir(t *testing.T) string {
 // run runs a shell text to its end.
 func (d *daemon) run(text string) messages.Job {
 	d.t.Helper()
-	result, err := d.client.Run(d.t.Context(), messages.RunCommand{Text: text})
+	result, err := d.client.Run(d.t.Context(), messages.RunCommand{Program: messages.Program{Text: text}})
 	require.NoError(d.t, err)
 	return result.Job
 }
@@ -111,7 +111,7 @@ func (d *daemon) retired(id messages.JobID) {
 // background starts a shell text and leaves it.
 func (d *daemon) background(r messages.RunCommand) messages.Job {
 	d.t.Helper()
-	r.Background = true
+	r.Mode = messages.ModeAsync
 	result, err := d.client.Run(d.t.Context(), r)
 	require.NoError(d.t, err)
 	return result.Job

@@ -45,11 +45,11 @@ func (j *asJob) answers(method, path, body string) (int, string) {
 // scope is refused, and changes nothing.
 func TestSecurityJobStaysInItsLeasedScope(t *testing.T) {
 	j := startAsJob(t)
-	other := j.background(messages.RunCommand{Name: "svc", Argv: []string{"sleep", "600"}})
+	other := j.background(messages.RunCommand{Labels: messages.Labels{Name: "svc"}, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	ended := j.run("true")
 	j.retired(ended.ID)
 	j.leases(t.Context(), messages.OpenScope{Path: "agents/a-2"})
-	own := j.background(messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}})
+	own := j.background(messages.RunCommand{Scope: agents, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	j.uid, j.scope = own.UID, agents
 	bodies := map[string]string{
 		"POST /v1/jobs/{id}/signal": `{"signal":"KILL"}`, "POST /v1/jobs/{id}/deadline": `{"after_ms":1}`,
@@ -125,8 +125,8 @@ func routesOf(t *testing.T) (all []string) {
 // In its own scope a job may do all that a client may.
 func TestAJobUsesItsLeasedScope(t *testing.T) {
 	j := startAsJob(t)
-	j.background(messages.RunCommand{Name: "svc", Argv: []string{"sleep", "600"}})
-	own := j.background(messages.RunCommand{Scope: agents, Name: "svc", Argv: []string{"sleep", "600"}})
+	j.background(messages.RunCommand{Labels: messages.Labels{Name: "svc"}, Program: messages.Program{Argv: []string{"sleep", "600"}}})
+	own := j.background(messages.RunCommand{Scope: agents, Labels: messages.Labels{Name: "svc"}, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	j.uid, j.scope = own.UID, agents
 	status, text := j.answers("GET", "/v1/jobs?finished=true", "")
 	require.Equal(t, 200, status)
@@ -169,8 +169,8 @@ func idsOf(t *testing.T, list string) (ids []messages.JobID) {
 // job may use all scopes.
 func TestSecurityScopeOfAJob(t *testing.T) {
 	j := startAsJob(t)
-	main := j.background(messages.RunCommand{Argv: []string{"sleep", "600"}})
-	deep := j.background(messages.RunCommand{Scope: agents + "/x", Argv: []string{"sleep", "600"}})
+	main := j.background(messages.RunCommand{Program: messages.Program{Argv: []string{"sleep", "600"}}})
+	deep := j.background(messages.RunCommand{Scope: agents + "/x", Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	for name, c := range map[string]struct {
 		uid    messages.UID
 		scope  messages.ScopePath

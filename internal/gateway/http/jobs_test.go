@@ -24,7 +24,7 @@ import (
 // has of it.
 func TestRunToItsEnd(t *testing.T) {
 	d := start(t, nil)
-	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "echo out; echo err >&2; exit 3", Name: "three", Tag: "a tag", Timeout: time.Minute}, client.WithText(1000))
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "echo out; echo err >&2; exit 3"}, Labels: messages.Labels{Name: "three", Tag: "a tag"}, Timeout: time.Minute}, client.WithText(1000))
 	require.NoError(t, err)
 	require.Equal(t, "out\nerr\n", result.Text.Text)
 	require.False(t, result.Text.Truncated)
@@ -57,12 +57,12 @@ func TestRunEndings(t *testing.T) {
 		outcome messages.Outcome
 		status  int
 	}{
-		{"exits", messages.RunCommand{Text: "exit 7"}, messages.Exited, 7},
-		{"a signal", messages.RunCommand{Text: "kill -SEGV $$"}, messages.Signaled, 139},
-		{"a deadline", messages.RunCommand{Text: "sleep 60", Timeout: 50 * time.Millisecond, Grace: -1}, messages.TimedOut, 124},
-		{"not found", messages.RunCommand{Argv: []string{"/nowhere/at/all"}}, messages.FailedToStart, 127},
-		{"a directory", messages.RunCommand{Argv: []string{"/"}}, messages.FailedToStart, 126},
-		{"not executable", messages.RunCommand{Argv: []string{"/etc/passwd"}}, messages.FailedToStart, 126},
+		{"exits", messages.RunCommand{Program: messages.Program{Text: "exit 7"}}, messages.Exited, 7},
+		{"a signal", messages.RunCommand{Program: messages.Program{Text: "kill -SEGV $$"}}, messages.Signaled, 139},
+		{"a deadline", messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Timeout: 50 * time.Millisecond, Grace: -1}, messages.TimedOut, 124},
+		{"not found", messages.RunCommand{Program: messages.Program{Argv: []string{"/nowhere/at/all"}}}, messages.FailedToStart, 127},
+		{"a directory", messages.RunCommand{Program: messages.Program{Argv: []string{"/"}}}, messages.FailedToStart, 126},
+		{"not executable", messages.RunCommand{Program: messages.Program{Argv: []string{"/etc/passwd"}}}, messages.FailedToStart, 126},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			result, err := d.client.Run(t.Context(), c.run)
@@ -82,9 +82,9 @@ func TestRunRequest(t *testing.T) {
 	d := start(t, nil)
 	dir := t.TempDir()
 	job := d.background(messages.RunCommand{
-		Argv: []string{"bash", "-c", `echo "$A|$PWD|$(umask)|$B"; cat; echo gone >&2`}, Dir: dir,
-		EnvPolicy: messages.EnvCaller, BaseEnv: []string{"PATH=/usr/bin:/bin", "B=\xff\xfe"}, Env: []string{"A=a b"}, Umask: "0027",
-		Streams: messages.SeparateStreams, Stdin: messages.StdinPipe, Scope: "main/sub", Session: "s", Description: "says what it was told",
+		Program: messages.Program{Argv: []string{"bash", "-c", `echo "$A|$PWD|$(umask)|$B"; cat; echo gone >&2`}}, Dir: dir,
+		Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"PATH=/usr/bin:/bin", "B=\xff\xfe"}, Set: []string{"A=a b"}}, Umask: "0027",
+		Stdio: messages.Stdio{Streams: messages.SeparateStreams, Stdin: messages.StdinPipe}, Scope: "main/sub", Session: "s", Labels: messages.Labels{Description: "says what it was told"},
 	})
 	require.Equal(t, messages.ModeAsync, job.Mode)
 	_, err := d.client.Input(t.Context(), messages.WriteInput{Job: job.ID, Data: []byte("text\n")})
@@ -115,7 +115,7 @@ func (d *daemon) output(id messages.JobID, what client.Range) string {
 // lives on without its caller (R-274).
 func TestRunPromoted(t *testing.T) {
 	d := start(t, nil)
-	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "read x; echo $x", Stdin: messages.StdinPipe, PromoteAfter: 10 * time.Millisecond})
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "read x; echo $x"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, PromoteAfter: 10 * time.Millisecond})
 	require.NoError(t, err)
 	require.True(t, result.Job.Background)
 	require.False(t, result.Job.State.Ended())
@@ -125,7 +125,7 @@ func TestRunPromoted(t *testing.T) {
 
 	told, done := make(chan messages.JobID, 1), make(chan error, 1)
 	go func() {
-		_, err := d.client.Run(t.Context(), messages.RunCommand{Text: "sleep 60"}, client.WithID(func(id messages.JobID) { told <- id }))
+		_, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "sleep 60"}}, client.WithID(func(id messages.JobID) { told <- id }))
 		done <- err
 	}()
 	id := <-told
@@ -140,11 +140,11 @@ func TestRunPromoted(t *testing.T) {
 // A client that goes away takes its foreground job with it, and no other.
 func TestFaultClientVanishes(t *testing.T) {
 	d := start(t, nil)
-	left := d.background(messages.RunCommand{Text: "sleep 60"})
+	left := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	ctx, vanish := context.WithCancel(t.Context())
 	told, done := make(chan messages.JobID, 1), make(chan error, 1)
 	go func() {
-		_, err := d.client.Run(ctx, messages.RunCommand{Text: "trap 'exit 9' TERM; sleep 60 & wait"}, client.WithID(func(id messages.JobID) { told <- id }))
+		_, err := d.client.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "trap 'exit 9' TERM; sleep 60 & wait"}}, client.WithID(func(id messages.JobID) { told <- id }))
 		done <- err
 	}()
 	id := <-told
@@ -162,14 +162,14 @@ func TestFaultClientVanishes(t *testing.T) {
 func TestRunOnceByKey(t *testing.T) {
 	d := start(t, nil)
 	file := t.TempDir() + "/runs"
-	r := messages.RunCommand{Text: "echo once >> " + file, Key: "k1"}
+	r := messages.RunCommand{Program: messages.Program{Text: "echo once >> " + file}, Key: "k1"}
 	first, err := d.client.Run(t.Context(), r)
 	require.NoError(t, err)
 	again, err := d.client.Run(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, first.Job.UID, again.Job.UID)
-	require.Equal(t, "once\n", d.output(d.background(messages.RunCommand{Text: "cat " + file}).ID, client.Range{Follow: true}))
-	_, err = d.client.Run(t.Context(), messages.RunCommand{Text: "true", Key: "k1"})
+	require.Equal(t, "once\n", d.output(d.background(messages.RunCommand{Program: messages.Program{Text: "cat " + file}}).ID, client.Range{Follow: true}))
+	_, err = d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}, Key: "k1"})
 	coded(t, err, messages.Conflict, "key")
 }
 
@@ -178,7 +178,7 @@ func TestListAndRemove(t *testing.T) {
 	d := start(t, nil)
 	one := d.run("true")
 	d.retired(one.ID)
-	two := d.background(messages.RunCommand{Text: "sleep 60", Scope: "other"})
+	two := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Scope: "other"})
 	list, err := d.client.Jobs(t.Context(), messages.ListJobs{})
 	require.NoError(t, err)
 	require.Len(t, list.Jobs, 1)
@@ -209,7 +209,7 @@ func TestRemoveAll(t *testing.T) {
 		d.retired(job.ID)
 		ids = append(ids, job.ID)
 	}
-	live := d.background(messages.RunCommand{Text: "sleep 60"})
+	live := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	for len(ids) < wire.MaxRemoved { // more than may be asked at once
 		ids = append(ids, "none")
 	}
@@ -233,7 +233,7 @@ func TestFaultStopRacesExit(t *testing.T) {
 	require.NoError(t, err)
 	defer other.Close()
 	for range 20 {
-		job := d.background(messages.RunCommand{Text: "read x; exit 5", Stdin: messages.StdinPipe})
+		job := d.background(messages.RunCommand{Program: messages.Program{Text: "read x; exit 5"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		ends := make(chan error, 3)
 		go func() {
 			_, err := d.client.Stop(t.Context(), messages.StopCommand{Job: job.ID, Reason: "first"})
@@ -293,7 +293,7 @@ func (s stuck) Measure(jobs []messages.Job) {
 func TestAListDoesNotWaitForSizes(t *testing.T) {
 	d := start(t, nil)
 	over := d.run("echo over")
-	job := d.background(messages.RunCommand{Text: "echo hi; exec sleep 600"})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "echo hi; exec sleep 600"}})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "hi"})
 
 	s := stuck{http.AdaptNode(d.node), new(atomic.Int64), make(chan struct{})}

@@ -58,7 +58,7 @@ func TestOutputRanges(t *testing.T) {
 // A follower sees what comes as it comes, until nobody can write any more.
 func TestOutputFollowed(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "while read x; do echo got $x; done", Stdin: messages.StdinPipe})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "while read x; do echo got $x; done"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	o, err := d.client.Output(t.Context(), job.ID, client.Range{Follow: true})
 	require.NoError(t, err)
 	defer o.Close()
@@ -81,7 +81,7 @@ func TestOutputGaps(t *testing.T) {
 	d := start(t, nil)
 	const size = 4 << 20
 	result, err := d.client.Run(t.Context(), messages.RunCommand{
-		Text: "head -c " + strconv.Itoa(size) + " /dev/zero | tr '\\0' x", Quota: messages.Quota{Bytes: 1 << 20, Policy: "elide"},
+		Program: messages.Program{Text: "head -c " + strconv.Itoa(size) + " /dev/zero | tr '\\0' x"}, Store: messages.Store{Quota: messages.Quota{Bytes: 1 << 20, Policy: "elide"}},
 	})
 	require.NoError(t, err)
 	require.NotEmpty(t, result.Job.Output[0].Elided)
@@ -159,7 +159,7 @@ func TestText(t *testing.T) {
 func TestTextOfBothStreams(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{
-		Text: `while read x; do echo "$x"; read x; printf '\033[31m%s\n' "$x" >&2; done`, Stdin: messages.StdinPipe, Streams: messages.SeparateStreams,
+		Program: messages.Program{Text: `while read x; do echo "$x"; read x; printf '\033[31m%s\n' "$x" >&2; done`}, Stdio: messages.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams},
 	})
 	for _, line := range []string{"a", "b", "c", "d"} {
 		_, err := d.client.Input(t.Context(), messages.WriteInput{Job: job.ID, Data: []byte(line + "\n")})
@@ -198,7 +198,7 @@ func TestTextOfBothStreams(t *testing.T) {
 func TestFaultReaderStops(t *testing.T) {
 	d := start(t, nil)
 	const readers, size = 8, 32 << 20
-	job := d.background(messages.RunCommand{Text: "read x; head -c " + strconv.Itoa(size) + " /dev/zero", Stdin: messages.StdinPipe})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "read x; head -c " + strconv.Itoa(size) + " /dev/zero"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	before := heap()
 	for range readers {
 		conn, err := net.Dial("unix", d.socket)
@@ -232,7 +232,7 @@ func heap() int64 {
 // A follower ends with its client and with the server; the job goes on.
 func TestOutputFollowerLeaves(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Text: "sleep 60"})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	ctx, leave := context.WithCancel(t.Context())
 	o, err := d.client.Output(ctx, job.ID, client.Range{Follow: true})
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestOutputThatIsGone(t *testing.T) {
 	a := d.attach(first.ID, client.AttachOptions{})
 	require.Equal(t, messages.OutputUnavailable, a.said(wire.AttachFailed).Error.Code)
 	a.said(wire.AttachEnded)
-	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true"}, client.WithText(100))
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}}, client.WithText(100))
 	require.NoError(t, err)
 	require.Empty(t, result.Text.Text)
 }
@@ -298,7 +298,7 @@ func TestOutputThatIsGone(t *testing.T) {
 // in which they arrived.
 func TestOutputApart(t *testing.T) {
 	d := start(t, nil)
-	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "echo out; echo err >&2", Streams: messages.SeparateStreams}, client.WithText(1000))
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "echo out; echo err >&2"}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}}, client.WithText(1000))
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"out", "err"}, strings.Fields(result.Text.Text))
 	id := result.Job.ID
@@ -333,7 +333,7 @@ func TestSecurityTextIsClean(t *testing.T) {
 func TestOutputOfBothStreams(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{
-		Text: "echo a; read x; echo b >&2; read x; echo c; read x; echo d >&2", Stdin: messages.StdinPipe, Streams: messages.SeparateStreams,
+		Program: messages.Program{Text: "echo a; read x; echo b >&2; read x; echo c; read x; echo d >&2"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams},
 	})
 	followed := make(chan string, 1)
 	both := func(what client.RangeBoth) (text string) {

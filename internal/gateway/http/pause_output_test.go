@@ -22,7 +22,7 @@ func TestAJobIsHeld(t *testing.T) {
 	const size = 64 << 20
 	gate := filepath.Join(t.TempDir(), "gate")
 	require.NoError(t, syscall.Mkfifo(gate, 0o600))
-	job := d.background(messages.RunCommand{Text: "head -c 1000 /dev/zero; read x <" + gate + "; head -c 67108864 /dev/zero", Shell: "sh"})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "head -c 1000 /dev/zero; read x <" + gate + "; head -c 67108864 /dev/zero", Shell: "sh"}})
 	first, err := d.client.Hold(t.Context(), job.ID)
 	require.NoError(t, err)
 	other, err := client.Dial(t.Context(), d.socket)
@@ -48,7 +48,7 @@ func TestAJobIsHeld(t *testing.T) {
 // to hold.
 func TestAHoldEndsWithItsJob(t *testing.T) {
 	d := start(t, nil)
-	job := d.background(messages.RunCommand{Argv: []string{"sleep", "600"}})
+	job := d.background(messages.RunCommand{Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	reply := d.reply("POST", "/v1/jobs/"+string(job.ID)+"/hold", "{}")
 	defer reply.Body.Close()
 	require.Equal(t, 200, reply.StatusCode)

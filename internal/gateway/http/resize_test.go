@@ -94,7 +94,7 @@ func (d *daemon) shown() messages.Job {
 	d.t.Helper()
 	known := make(chan messages.JobID, 1)
 	go func() {
-		_, _ = d.client.Run(d.t.Context(), messages.RunCommand{Text: sizes, Shell: "bash", Terminal: messages.Terminal{Rows: 10, Cols: 40}}, client.WithID(func(id messages.JobID) { known <- id }))
+		_, _ = d.client.Run(d.t.Context(), messages.RunCommand{Program: messages.Program{Text: sizes, Shell: "bash"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 10, Cols: 40}}}, client.WithID(func(id messages.JobID) { known <- id }))
 	}()
 	return d.awaits(<-known, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
 }

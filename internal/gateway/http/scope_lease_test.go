@@ -66,9 +66,9 @@ func TestALeaseEndsWithItsClient(t *testing.T) {
 	d := start(t, nil)
 	ctx, vanish := context.WithCancel(t.Context())
 	lease := d.leases(ctx, messages.OpenScope{Path: agents})
-	job := d.background(messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}})
-	below := d.background(messages.RunCommand{Scope: agents + "/sub", Session: "s", Argv: []string{"sleep", "600"}})
-	other := d.background(messages.RunCommand{Scope: "agents/a-2", Argv: []string{"sleep", "600"}})
+	job := d.background(messages.RunCommand{Scope: agents, Program: messages.Program{Argv: []string{"sleep", "600"}}})
+	below := d.background(messages.RunCommand{Scope: agents + "/sub", Session: "s", Program: messages.Program{Argv: []string{"sleep", "600"}}})
+	other := d.background(messages.RunCommand{Scope: "agents/a-2", Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	d.closes(agents, vanish)
 	require.ErrorIs(t, lease.Wait(), context.Canceled)
 	for _, id := range []messages.JobID{job.ID, below.ID} {
@@ -87,7 +87,7 @@ func TestALeaseLeavesWhatIsKept(t *testing.T) {
 	d := start(t, nil)
 	lease := d.leases(t.Context(), messages.OpenScope{Path: agents})
 	run := func(scope messages.ScopePath, session messages.SessionID) messages.Job {
-		return d.background(messages.RunCommand{Scope: scope, Session: session, Argv: []string{"sleep", "600"}})
+		return d.background(messages.RunCommand{Scope: scope, Session: session, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	}
 	kept, beside, elsewhere := run(agents, "mixed"), run(agents, "mixed"), run(agents, "other")
 	below, aside := run(agents+"/deep/er", "s"), run(agents+"/deep/aside", "s")
@@ -127,8 +127,8 @@ func TestALeaseLeavesALiveShell(t *testing.T) {
 	d := start(t, nil)
 	lease := d.leases(t.Context(), messages.OpenScope{Path: agents})
 	live := messages.SessionPlan{Backend: messages.BackendShell}
-	d.background(messages.RunCommand{Scope: agents, Session: "gone", Text: "sleep 600", Open: &live})
-	job := d.background(messages.RunCommand{Scope: agents, Session: "stays", Text: "cd /; read line; echo got $line", Stdin: messages.StdinPipe, Open: &live})
+	d.background(messages.RunCommand{Scope: agents, Session: "gone", Program: messages.Program{Text: "sleep 600"}, Open: &live})
+	job := d.background(messages.RunCommand{Scope: agents, Session: "stays", Program: messages.Program{Text: "cd /; read line; echo got $line"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Open: &live})
 	d.keeps(job.ID)
 	left, err := lease.End(t.Context(), messages.CloseScope{Path: agents})
 	require.NoError(t, err)
@@ -148,11 +148,11 @@ func TestAScopeEndsWithItsLastLease(t *testing.T) {
 	first := d.leases(t.Context(), messages.OpenScope{Path: agents})
 	ctx, vanish := context.WithCancel(t.Context())
 	d.leases(ctx, messages.OpenScope{Path: agents, Quota: messages.ScopeQuota{Jobs: 1}})
-	job := d.background(messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}})
+	job := d.background(messages.RunCommand{Scope: agents, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	left, err := first.End(t.Context(), messages.CloseScope{Path: agents})
 	require.NoError(t, err)
 	require.Empty(t, left.Jobs)
-	d.background(messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}}) // the first quota counts: none
+	d.background(messages.RunCommand{Scope: agents, Program: messages.Program{Argv: []string{"sleep", "600"}}}) // the first quota counts: none
 	d.closes(agents, vanish)
 	require.Equal(t, messages.Cancelled, d.awaits(job.ID, messages.Condition{}).End.Outcome)
 }
@@ -162,7 +162,7 @@ func TestAScopeEndsWithItsLastLease(t *testing.T) {
 func TestALeaseHasAQuota(t *testing.T) {
 	d := start(t, nil)
 	lease := d.leases(t.Context(), messages.OpenScope{Path: agents, Quota: messages.ScopeQuota{Jobs: 1}})
-	sleep := messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}, Background: true}
+	sleep := messages.RunCommand{Scope: agents, Program: messages.Program{Argv: []string{"sleep", "600"}}, Mode: messages.ModeAsync}
 	d.background(sleep)
 	_, err := d.client.Run(t.Context(), sleep)
 	coded(t, err, messages.ResourceExhausted, "jobs")
@@ -183,7 +183,7 @@ func TestALeaseHasAQuota(t *testing.T) {
 func TestALeaseOutlivedByItsClient(t *testing.T) {
 	d := start(t, nil)
 	lease := d.leases(t.Context(), messages.OpenScope{Path: agents})
-	job := d.background(messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}})
+	job := d.background(messages.RunCommand{Scope: agents, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	require.NoError(t, d.server.Close(t.Context()))
 	require.ErrorIs(t, lease.Wait(), io.ErrUnexpectedEOF)
 	left, err := d.node.Job(t.Context(), job.ID)
@@ -197,7 +197,7 @@ func TestALeaseEndsOnce(t *testing.T) {
 	for range 20 {
 		ctx, vanish := context.WithCancel(t.Context())
 		lease := d.leases(ctx, messages.OpenScope{Path: agents})
-		d.background(messages.RunCommand{Scope: agents, Argv: []string{"sleep", "600"}})
+		d.background(messages.RunCommand{Scope: agents, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 		gone := make(chan struct{})
 		go func() { defer close(gone); vanish() }()
 		_, err := lease.End(t.Context(), messages.CloseScope{Path: agents})
@@ -232,7 +232,7 @@ func TestFaultLeaseEndsUnderRequests(t *testing.T) {
 					_, _ = d.client.OpenSession(t.Context(), messages.OpenSession{Scope: agents, Session: session})
 					return
 				}
-				_, _ = d.client.Run(t.Context(), messages.RunCommand{Scope: agents + "/sub", Session: session, Argv: []string{"sleep", "600"}, Background: true})
+				_, _ = d.client.Run(t.Context(), messages.RunCommand{Scope: agents + "/sub", Session: session, Program: messages.Program{Argv: []string{"sleep", "600"}}, Mode: messages.ModeAsync})
 			})
 		}
 		all.Wait()

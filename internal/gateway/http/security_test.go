@@ -308,7 +308,7 @@ func TestSecurityLoopback(t *testing.T) {
 	over, err := client.DialTCP(t.Context(), address, token)
 	require.NoError(t, err)
 	defer over.Close()
-	result, err := over.Run(t.Context(), messages.RunCommand{Text: "exit 6"})
+	result, err := over.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "exit 6"}})
 	require.NoError(t, err)
 	require.Equal(t, 6, result.Job.ExitCode())
 	_, err = client.DialTCP(t.Context(), address, "wrong")

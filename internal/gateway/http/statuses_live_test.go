@@ -25,10 +25,10 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 			return []messages.Survivor{{PID: 7, State: "D"}}, nil
 		}
 	})
-	live := d.background(messages.RunCommand{Text: "sleep 60", Stdin: messages.StdinPipe})
-	terminal, err := d.node.Run(t.Context(), messages.RunCommand{Text: "sleep 60", Background: true, Terminal: messages.Terminal{Rows: 24, Cols: 80}})
+	live := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
+	terminal, err := d.node.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "sleep 60"}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}}})
 	require.NoError(t, err)
-	front := d.background(messages.RunCommand{Text: "sleep 60"})
+	front := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
 	over := d.run("echo x")
 	d.retired(over.ID)
 	l, o := "/v1/jobs/"+string(live.ID), "/v1/jobs/"+string(over.ID)

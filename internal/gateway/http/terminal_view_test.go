@@ -18,7 +18,7 @@ const asks = `stty -echo; echo ready; while read -r; do stty raw; printf '\033[6
 
 func (d *daemon) asker() messages.Job {
 	d.t.Helper()
-	job := d.background(messages.RunCommand{Text: asks, Shell: "bash", Terminal: messages.Terminal{Rows: 10, Cols: 40}})
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: asks, Shell: "bash"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 10, Cols: 40}}})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
 	return job
 }
@@ -107,7 +107,7 @@ func TestAttachedTerminalLosesTheLease(t *testing.T) {
 // Who only watches, and a job on pipes, are told nothing of it.
 func TestAttachedTerminalNeedsOne(t *testing.T) {
 	d := start(t, nil)
-	plain := d.background(messages.RunCommand{Text: "echo out; read -r", Stdin: messages.StdinPipe})
+	plain := d.background(messages.RunCommand{Program: messages.Program{Text: "echo out; read -r"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	for _, how := range []client.AttachOptions{{Lease: wire.AttachTake, Terminal: true}, {Terminal: true}} {
 		a := d.attach(plain.ID, how)
 		for len(a.data) == 0 {

@@ -41,7 +41,7 @@ func TestFaultClientsThatSendMoreAreMissed(t *testing.T) {
 			require.Equal(t, messages.Cancelled, d.awaits(messages.JobID(name), messages.Condition{}).End.Outcome)
 
 			lease := asks("/v1/leases", `{"path":"`+name+`"}`)
-			held := d.background(messages.RunCommand{Text: "sleep 600", Scope: messages.ScopePath(name)})
+			held := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 600"}, Scope: messages.ScopePath(name)})
 			require.NoError(t, lease.(interface{ CloseWrite() error }).CloseWrite())
 			require.Equal(t, messages.Cancelled, d.awaits(held.ID, messages.Condition{}).End.Outcome)
 		}

@@ -54,9 +54,9 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 	}
 	f := &activeRun{
 		uid: r.UID, in: in, most: most, began: time.Now(), known: make(chan struct{}), done: make(chan struct{}),
-		background: r.Background, input: r.Terminal != (messages.Terminal{}) || r.Stdin == messages.StdinPipe && in.Stdin == "",
+		background: r.Mode.Background(), input: r.Terminal != (messages.Terminal{}) || r.Stdin == messages.StdinPipe && in.Stdin == "",
 	}
-	if !tasks.Offered(c.req) || r.Background {
+	if !tasks.Offered(c.req) || r.Mode.Background() {
 		c.launch(ctx, f, r)
 		return c.await(ctx, f)
 	}

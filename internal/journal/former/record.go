@@ -148,15 +148,22 @@ func runFields(f *fields, r *messages.RunCommand) {
 	texts(f, 12, &r.Argv)
 	text(f, 13, &r.Shell)
 	text(f, 14, &r.Dir)
-	texts(f, 15, &r.Env)
-	text(f, 16, &r.EnvPolicy)
+	texts(f, 15, &r.Env.Set)
+	text(f, 16, &r.Env.Policy)
 	text(f, 17, &r.Umask)
 	text(f, 18, &r.Streams)
 	text(f, 19, &r.Stdin)
 	nested(f, 20, &r.Terminal, terminalFields)
 	flag(f, 21, &r.Shown)
-	flag(f, 22, &r.Background)
-	flag(f, 23, &r.Detach)
+	var background, detach bool
+	flag(f, 22, &background)
+	flag(f, 23, &detach)
+	switch {
+	case detach:
+		r.Mode = messages.ModeDetached
+	case background:
+		r.Mode = messages.ModeAsync
+	}
 	text(f, 24, &r.LogFile)
 	integer(f, 25, &r.PromoteAfter)
 	integer(f, 26, &r.Timeout)
@@ -171,9 +178,9 @@ func runFields(f *fields, r *messages.RunCommand) {
 func planFields(f *fields, p *messages.SessionPlan) {
 	text(f, 1, &p.Backend)
 	text(f, 2, &p.Dir)
-	text(f, 3, &p.EnvPolicy)
-	texts(f, 4, &p.BaseEnv)
-	texts(f, 5, &p.Env)
+	text(f, 3, &p.Env.Policy)
+	texts(f, 4, &p.Env.Base)
+	texts(f, 5, &p.Env.Set)
 	text(f, 6, &p.Umask)
 	text(f, 7, &p.Shell)
 	nested(f, 8, &p.Terminal, terminalFields)

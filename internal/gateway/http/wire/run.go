@@ -71,11 +71,10 @@ const encoded = "base64:"
 func (w Run) Request() (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
 		UID: messages.UID(w.UID), Scope: messages.ScopePath(w.Scope), Session: messages.SessionID(w.Session),
-		Name: w.Name, Replace: w.Replace, Description: w.Description, Tag: w.Tag, Argv: w.Argv, Shell: w.Shell, Dir: w.Dir,
-		EnvPolicy: messages.EnvPolicy(w.EnvPolicy), Umask: w.Umask,
-		Streams: messages.StreamMode(w.Streams), Stdin: messages.StdinMode(w.Stdin),
-		Background: w.Background, Detach: w.Detach, LogFile: w.LogFile, OnExit: messages.OnExit(w.OnExit), OnFinish: w.OnFinish,
-		Durability: w.Durability, Persist: w.Persist,
+		Labels: messages.Labels{Name: w.Name, Description: w.Description, Tag: w.Tag}, Replace: w.Replace, Program: messages.Program{Argv: w.Argv, Shell: w.Shell}, Dir: w.Dir,
+		Env: messages.Env{Policy: messages.EnvPolicy(w.EnvPolicy)}, Umask: w.Umask,
+		Stdio: messages.Stdio{Streams: messages.StreamMode(w.Streams), Stdin: messages.StdinMode(w.Stdin)},
+		Mode:  w.mode(), Store: messages.Store{LogFile: w.LogFile, Durability: w.Durability, Persist: w.Persist}, OnExit: messages.OnExit(w.OnExit), OnFinish: w.OnFinish,
 	}
 	for _, fill := range []func(*messages.RunCommand) *messages.Error{w.text, w.environment, w.times, w.bounds, w.session} {
 		if err := fill(&r); err != nil {
@@ -114,7 +113,7 @@ func (w Run) environment(r *messages.RunCommand) *messages.Error {
 			Code: messages.Unsupported, Reason: "env_unsafe", Message: "variables that make programs run other code cannot be set through the daemon",
 			Hint: "set them inside the command, where they can be seen",
 		}
-	case len(w.BaseEnv) > 0 && r.EnvPolicy != messages.EnvCaller:
+	case len(w.BaseEnv) > 0 && r.Env.Policy != messages.EnvCaller:
 		return messages.Invalid("base_env", "base_env is only for the env_policy caller; use env")
 	}
 	names := make([]string, 0, len(w.Env))
@@ -129,7 +128,7 @@ func (w Run) environment(r *messages.RunCommand) *messages.Error {
 				Hint: "use letters, digits and '_', not beginning with a digit",
 			}
 		}
-		r.Env = append(r.Env, name+"="+w.Env[name])
+		r.Env.Set = append(r.Env.Set, name+"="+w.Env[name])
 	}
 	for _, entry := range w.BaseEnv {
 		if code, ok := strings.CutPrefix(entry, encoded); ok {
@@ -139,9 +138,19 @@ func (w Run) environment(r *messages.RunCommand) *messages.Error {
 			}
 			entry = string(b)
 		}
-		r.BaseEnv = append(r.BaseEnv, entry)
+		r.Env.Base = append(r.Env.Base, entry)
 	}
 	return nil
+}
+
+func (w Run) mode() messages.Mode {
+	switch {
+	case w.Detach:
+		return messages.ModeDetached
+	case w.Background:
+		return messages.ModeAsync
+	}
+	return ""
 }
 
 func (w Run) session(r *messages.RunCommand) *messages.Error {
@@ -201,8 +210,8 @@ func NewRun(r messages.RunCommand) Run {
 	w := Run{
 		UID: string(r.UID), Scope: string(r.Scope), Session: string(r.Session), Name: r.Name, Replace: r.Replace,
 		Description: r.Description, Tag: r.Tag, Argv: r.Argv, Shell: r.Shell, Dir: r.Dir,
-		EnvPolicy: string(r.EnvPolicy), Umask: r.Umask, Streams: string(r.Streams), Stdin: string(r.Stdin),
-		Background: r.Background, Detach: r.Detach, LogFile: r.LogFile, OnExit: string(r.OnExit), OnFinish: r.OnFinish, Durability: r.Durability, Persist: r.Persist,
+		EnvPolicy: string(r.Env.Policy), Umask: r.Umask, Streams: string(r.Streams), Stdin: string(r.Stdin),
+		Background: r.Mode.Background(), Detach: r.Mode == messages.ModeDetached, LogFile: r.LogFile, OnExit: string(r.OnExit), OnFinish: r.OnFinish, Durability: r.Durability, Persist: r.Persist,
 		PromoteAfter: positive(r.PromoteAfter), Timeout: positive(r.Timeout), Grace: GraceMS(r.Grace),
 	}
 	if r.Open != nil {
@@ -217,14 +226,14 @@ func NewRun(r messages.RunCommand) Run {
 		code := base64.StdEncoding.EncodeToString([]byte(r.Text))
 		w.CommandBase64 = &code
 	}
-	for _, entry := range r.Env {
+	for _, entry := range r.Env.Set {
 		if w.Env == nil {
 			w.Env = map[string]string{}
 		}
 		name, value, _ := strings.Cut(entry, "=")
 		w.Env[name] = value
 	}
-	for _, entry := range r.BaseEnv {
+	for _, entry := range r.Env.Base {
 		if !utf8.ValidString(entry) || strings.HasPrefix(entry, encoded) {
 			entry = encoded + base64.StdEncoding.EncodeToString([]byte(entry))
 		}

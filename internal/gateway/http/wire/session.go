@@ -36,23 +36,23 @@ type OpenSession struct {
 // Request returns the plan that the object describes.
 func (w SessionPlan) Request() (messages.SessionPlan, *messages.Error) {
 	run := Run{Env: w.Env, EnvPolicy: w.EnvPolicy, BaseEnv: w.BaseEnv, Terminal: w.Terminal}
-	filled := messages.RunCommand{EnvPolicy: messages.EnvPolicy(w.EnvPolicy)}
+	filled := messages.RunCommand{Env: messages.Env{Policy: messages.EnvPolicy(w.EnvPolicy)}}
 	for _, fill := range []func(*messages.RunCommand) *messages.Error{run.environment, run.bounds} {
 		if err := fill(&filled); err != nil {
 			return messages.SessionPlan{}, err
 		}
 	}
 	return messages.SessionPlan{
-		Backend: w.Backend, Dir: w.Dir, EnvPolicy: filled.EnvPolicy, BaseEnv: filled.BaseEnv, Env: filled.Env,
+		Backend: w.Backend, Dir: w.Dir, Env: messages.Env{Policy: filled.Env.Policy, Base: filled.Env.Base, Set: filled.Env.Set},
 		Umask: w.Umask, Shell: w.Shell, Terminal: filled.Terminal,
 	}, nil
 }
 
 // NewSessionPlan returns the object for a plan.
 func NewSessionPlan(p messages.SessionPlan) SessionPlan {
-	run := NewRun(messages.RunCommand{Env: p.Env, BaseEnv: p.BaseEnv, Terminal: p.Terminal})
+	run := NewRun(messages.RunCommand{Env: messages.Env{Set: p.Env.Set, Base: p.Env.Base}, Stdio: messages.Stdio{Terminal: p.Terminal}})
 	return SessionPlan{
-		Backend: p.Backend, Dir: p.Dir, Env: run.Env, EnvPolicy: string(p.EnvPolicy), BaseEnv: run.BaseEnv,
+		Backend: p.Backend, Dir: p.Dir, Env: run.Env, EnvPolicy: string(p.Env.Policy), BaseEnv: run.BaseEnv,
 		Umask: p.Umask, Shell: p.Shell, Terminal: run.Terminal,
 	}
 }

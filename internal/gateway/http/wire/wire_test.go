@@ -23,13 +23,11 @@ func TestRunKeepsItsRequest(t *testing.T) {
 		word := rapid.StringMatching(`[a-z/]{0,5}`)
 		r := messages.RunCommand{
 			UID: messages.UID(word.Draw(t, "uid")), Scope: messages.ScopePath(word.Draw(t, "scope")), Session: messages.SessionID(word.Draw(t, "session")),
-			Name: word.Draw(t, "name"), Description: rapid.String().Draw(t, "description"), Tag: word.Draw(t, "tag"), Shell: word.Draw(t, "shell"),
-			Dir: word.Draw(t, "dir"), Umask: word.Draw(t, "umask"), Streams: messages.StreamMode(word.Draw(t, "streams")),
-			Background: rapid.Bool().Draw(t, "background"), Detach: rapid.Bool().Draw(t, "detach"), LogFile: rapid.String().Draw(t, "log_file"), Persist: rapid.Bool().Draw(t, "persist"),
+			Labels: messages.Labels{Name: word.Draw(t, "name"), Description: rapid.String().Draw(t, "description"), Tag: word.Draw(t, "tag")}, Program: messages.Program{Shell: word.Draw(t, "shell")},
+			Dir: word.Draw(t, "dir"), Umask: word.Draw(t, "umask"), Stdio: messages.Stdio{Streams: messages.StreamMode(word.Draw(t, "streams")), Stdin: messages.StdinPipe},
+			Mode: rapid.SampledFrom([]messages.Mode{"", messages.ModeAsync, messages.ModeDetached}).Draw(t, "mode"), Store: messages.Store{LogFile: rapid.String().Draw(t, "log_file"), Persist: rapid.Bool().Draw(t, "persist"), Durability: word.Draw(t, "durability"), Quota: messages.Quota{Bytes: int64(rapid.IntRange(0, 9).Draw(t, "quota")), Policy: word.Draw(t, "policy")}},
 			PromoteAfter: span("promote"), Timeout: span("timeout"), Grace: span("grace"), OnExit: messages.OnExit(word.Draw(t, "on exit")),
-			OnFinish:   rapid.SampledFrom([][]string{nil, {"true"}, {"true", "https://h/p"}}).Draw(t, "on finish"),
-			Durability: word.Draw(t, "durability"), Stdin: messages.StdinPipe,
-			Quota: messages.Quota{Bytes: int64(rapid.IntRange(0, 9).Draw(t, "quota")), Policy: word.Draw(t, "policy")},
+			OnFinish: rapid.SampledFrom([][]string{nil, {"true"}, {"true", "https://h/p"}}).Draw(t, "on finish"),
 		}
 		if r.Grace == 0 && rapid.Bool().Draw(t, "no grace") {
 			r.Grace = -1
@@ -40,13 +38,13 @@ func TestRunKeepsItsRequest(t *testing.T) {
 			r.Text = string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
 		}
 		if rapid.Bool().Draw(t, "caller") {
-			r.EnvPolicy = messages.EnvCaller
+			r.Env.Policy = messages.EnvCaller
 			for _, v := range rapid.SliceOfN(rapid.SliceOf(rapid.Byte()), 0, 3).Draw(t, "base") {
-				r.BaseEnv = append(r.BaseEnv, "B="+string(v))
+				r.Env.Base = append(r.Env.Base, "B="+string(v))
 			}
 		}
 		if rapid.Bool().Draw(t, "env") {
-			r.Env = []string{"A=" + rapid.String().Draw(t, "a"), "B=" + rapid.String().Draw(t, "b")}
+			r.Env.Set = []string{"A=" + rapid.String().Draw(t, "a"), "B=" + rapid.String().Draw(t, "b")}
 		}
 		if rapid.Bool().Draw(t, "terminal") {
 			r.Shown = rapid.Bool().Draw(t, "shown")
@@ -55,7 +53,7 @@ func TestRunKeepsItsRequest(t *testing.T) {
 		if rapid.Bool().Draw(t, "open") {
 			r.Open = &messages.SessionPlan{
 				Backend: word.Draw(t, "backend"), Dir: word.Draw(t, "session dir"), Umask: word.Draw(t, "session umask"), Shell: word.Draw(t, "session shell"),
-				EnvPolicy: r.EnvPolicy, BaseEnv: r.BaseEnv, Env: r.Env, Terminal: r.Terminal,
+				Env: messages.Env{Policy: r.Env.Policy, Base: r.Env.Base, Set: r.Env.Set}, Terminal: r.Terminal,
 			}
 		}
 		sent := wire.NewRun(r)
@@ -77,12 +75,12 @@ func TestRunKeepsItsRequest(t *testing.T) {
 // What JSON cannot carry is refused before it is changed.
 func TestBadInputNotEncodable(t *testing.T) {
 	for _, r := range []messages.RunCommand{
-		{Argv: []string{"\xff"}},
-		{Text: "true", Dir: "/\xff"},
-		{Text: "true", Env: []string{"A=\xff"}},
-		{Text: "true", Description: "\xff"},
-		{Text: "true", Open: &messages.SessionPlan{Dir: "/\xff"}},
-		{Text: "true", Open: &messages.SessionPlan{Env: []string{"A=\xff"}}},
+		{Program: messages.Program{Argv: []string{"\xff"}}},
+		{Program: messages.Program{Text: "true"}, Dir: "/\xff"},
+		{Program: messages.Program{Text: "true"}, Env: messages.Env{Set: []string{"A=\xff"}}},
+		{Program: messages.Program{Text: "true"}, Labels: messages.Labels{Description: "\xff"}},
+		{Program: messages.Program{Text: "true"}, Open: &messages.SessionPlan{Dir: "/\xff"}},
+		{Program: messages.Program{Text: "true"}, Open: &messages.SessionPlan{Env: messages.Env{Set: []string{"A=\xff"}}}},
 	} {
 		require.ErrorIs(t, wire.NewRun(r).Encodable(), &messages.Error{Code: messages.InvalidParams, Reason: "utf8"})
 	}
@@ -96,7 +94,7 @@ func TestBadInputNotEncodable(t *testing.T) {
 // So is a request for a session, which is the plan of a run with a name.
 func TestOpenSessionKeepsItsRequest(t *testing.T) {
 	r := messages.OpenSession{Scope: "a/b", Session: "s", SessionPlan: messages.SessionPlan{
-		Backend: messages.BackendShellPTY, Dir: "/d", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=\xff", "base64:=1"}, Env: []string{"B=1"},
+		Backend: messages.BackendShellPTY, Dir: "/d", Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"A=\xff", "base64:=1"}, Set: []string{"B=1"}},
 		Umask: "0027", Shell: "zsh", Terminal: messages.Terminal{Rows: 24, Cols: 80},
 	}}
 	sent := wire.NewOpenSession(r)
