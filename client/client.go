@@ -125,13 +125,11 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	}
 	var from io.Reader
 	if body != nil {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(body); err != nil {
+		b, err := messages.MarshalRequest(body)
+		if err != nil {
 			return nil, err
 		}
-		from = &b
+		from = bytes.NewReader(b)
 	}
 	where := c.base + path
 	if len(query) > 0 {

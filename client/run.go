@@ -56,16 +56,12 @@ func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option)
 	if r.UID == "" && r.Key == "" {
 		r.UID = messages.UID(ulid.Make().String())
 	}
-	body := wire.NewRun(r)
-	if err := body.Encodable(); err != nil {
-		return wire.Result{}, err
-	}
 	query := url.Values{}
 	if o.text > 0 {
 		query.Set("text", strconv.Itoa(o.text))
 	}
 	return returning(ctx, c, func() (wire.Result, error) {
-		request, err := c.request(ctx, http.MethodPost, "/v1/jobs", query, body)
+		request, err := c.request(ctx, http.MethodPost, "/v1/jobs", query, r)
 		if err != nil {
 			return wire.Result{}, err
 		}
@@ -244,7 +240,7 @@ func (c *Client) Hold(ctx context.Context, id messages.JobID) (release func(), e
 
 // Resize gives a job's terminal another size.
 func (c *Client) Resize(ctx context.Context, r messages.ResizeTerminal) error {
-	return c.done(ctx, of(r.Job, "resize"), wire.Resize(r.Size))
+	return c.done(ctx, of(r.Job, "resize"), r.Size)
 }
 
 // HandOver moves a live job to another scope.

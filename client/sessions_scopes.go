@@ -32,11 +32,7 @@ func (c *Client) ListSessions(ctx context.Context, r messages.ListSessions) (mes
 
 // OpenSession opens a session, or returns the open one.
 func (c *Client) OpenSession(ctx context.Context, r messages.OpenSession) (messages.SessionInfo, error) {
-	body := wire.NewOpenSession(r)
-	if err := body.Encodable(); err != nil {
-		return messages.SessionInfo{}, err
-	}
-	opened, err := ask[wire.SessionReply](ctx, c, http.MethodPost, "/v1/sessions", nil, body)
+	opened, err := ask[wire.SessionReply](ctx, c, http.MethodPost, "/v1/sessions", nil, r)
 	return opened.Session, err
 }
 

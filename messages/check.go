@@ -84,7 +84,7 @@ func (r RunCommand) checkEnv() *Error {
 		}
 	}
 	if len(r.Env.Base) > 0 && r.Env.Policy != EnvCaller {
-		return Invalid("base_env", "the base environment is only for the env_policy caller; use env")
+		return Invalid("base_env", "the base of an environment is only for the policy caller; use set")
 	}
 	for _, kv := range r.Env.Set {
 		name, value, ok := strings.Cut(kv, "=")
@@ -138,6 +138,8 @@ func (r RunCommand) checkModes() *Error {
 	}
 	t := r.Terminal
 	switch {
+	case !ok(string(r.Mode), string(ModeSync), string(ModeAsync), string(ModeDetached)):
+		return Invalid("mode", fmt.Sprintf("invalid mode %q: use sync, async or detached", r.Mode))
 	case !ok(string(r.Streams), string(MergedStreams), string(SeparateStreams)):
 		return Invalid("streams", fmt.Sprintf("invalid stream mode %q: use merged or separate", r.Streams))
 	case t != (Terminal{}) && r.Streams == SeparateStreams:
@@ -156,8 +158,8 @@ func (r RunCommand) checkModes() *Error {
 		return Invalid("umask", fmt.Sprintf("invalid umask %q: use octal digits, such as 0022", r.Umask))
 	case r.Quota.Bytes < 0:
 		return Invalid("max_output", "the output quota is negative; give a number of bytes")
-	case t != (Terminal{}) && (t.Rows < 1 || t.Cols < 1 || t.Rows > 65535 || t.Cols > 65535):
-		return Invalid("invalid_size", fmt.Sprintf("a terminal of %d rows and %d columns is impossible; use 1 to 65535 of each", t.Rows, t.Cols))
+	case t != (Terminal{}) && t.Check() != nil:
+		return t.Check()
 	case !utf8.ValidString(r.Description):
 		return Invalid("description", "the description is not UTF-8 text")
 	}

@@ -34,6 +34,7 @@
 //	id.go           names of jobs, sessions, scopes and channels, and their bounds
 //	job.go          the record of a job
 //	json.go         the record as JSON: how the values of each type are written and read
+//	marshal_request.go  requests as JSON: strict, by tags, with rules for types
 //	outcome.go      outcomes, causes, exit statuses, survivors
 //	plan.go         how a session is opened
 package messages

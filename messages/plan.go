@@ -11,13 +11,13 @@ import (
 type SessionPlan struct {
 	// Backend is the kind of the session. "" takes an open session of any kind. For a new
 	// session it means BackendPipe in OpenSession, and BackendShell in a run.
-	Backend string `cbor:"1,keyasint,omitzero"`
-	Dir     string `cbor:"2,keyasint,omitzero"` // absolute; "": the node's
+	Backend string `json:"backend,omitzero" cbor:"1,keyasint,omitzero"`
+	Dir     string `json:"cwd,omitzero" cbor:"2,keyasint,omitzero"` // absolute; "": the node's
 
-	Env      Env      `cbor:"3,keyasint,omitzero"` // of a live shell, with the next; as in a run
-	Umask    string   `cbor:"4,keyasint,omitzero"` // of a live shell: octal, as "0022"; "": the host's
-	Shell    string   `cbor:"5,keyasint,omitzero"` // "": bash; a name or an absolute path
-	Terminal Terminal `cbor:"6,keyasint,omitzero"` // of BackendPTY and BackendShellPTY; zero: the default size
+	Env      Env      `json:"environment,omitzero" cbor:"3,keyasint,omitzero"` // of a live shell, with the next; as in a run
+	Umask    string   `json:"umask,omitzero" cbor:"4,keyasint,omitzero"`       // of a live shell: octal, as "0022"; "": the host's
+	Shell    string   `json:"shell,omitzero" cbor:"5,keyasint,omitzero"`       // "": bash; a name or an absolute path
+	Terminal Terminal `json:"terminal,omitzero" cbor:"6,keyasint,omitzero"`    // of BackendPTY and BackendShellPTY; zero: the default size
 }
 
 // The kinds of sessions. In the first two each command is a process of its own. In the

@@ -24,67 +24,67 @@ import (
 // no process of its own.
 type RunCommand struct {
 	quiet
-	UID     UID    `cbor:"1,keyasint,omitzero"` // the job's ULID, made by the caller; "": the node makes it
-	Key     string `cbor:"2,keyasint,omitzero"` // idempotency key: the same key and request again join the same job
+	UID     UID    `json:"uid,omitzero" cbor:"1,keyasint,omitzero"` // the job's ULID, made by the caller; "": the node makes it
+	Key     string `json:"-" cbor:"2,keyasint,omitzero"`            // idempotency key: the same key and request again join the same job
 	Labels  `cbor:"3,keyasint,omitzero"`
-	Scope   ScopePath    `cbor:"4,keyasint,omitzero"` // "": main
-	Session SessionID    `cbor:"5,keyasint,omitzero"` // "": default
-	Open    *SessionPlan `cbor:"6,keyasint,omitzero"` // how a session that is not open is opened; nil: on pipes; never changed by the node
-	Replace bool         `cbor:"7,keyasint,omitzero"` // stop the live job of that Name first
+	Scope   ScopePath    `json:"scope,omitzero" cbor:"4,keyasint,omitzero"`   // "": main
+	Session SessionID    `json:"session,omitzero" cbor:"5,keyasint,omitzero"` // "": default
+	Open    *SessionPlan `json:"open,omitzero" cbor:"6,keyasint,omitzero"`    // how a session that is not open is opened; nil: on pipes; never changed by the node
+	Replace bool         `json:"replace,omitzero" cbor:"7,keyasint,omitzero"` // stop the live job of that Name first
 
 	Program `cbor:"8,keyasint,omitzero"`
-	Dir     string `cbor:"9,keyasint,omitzero"` // absolute; "": the session's
-	Env     Env    `cbor:"10,keyasint,omitzero"`
-	Umask   string `cbor:"11,keyasint,omitzero"` // octal, as "0022"; "": the host's
+	Dir     string `json:"cwd,omitzero" cbor:"9,keyasint,omitzero"` // absolute; "": the session's
+	Env     Env    `json:"environment,omitzero" cbor:"10,keyasint,omitzero"`
+	Umask   string `json:"umask,omitzero" cbor:"11,keyasint,omitzero"` // octal, as "0022"; "": the host's
 
 	Stdio `cbor:"12,keyasint,omitzero"`
-	Mode  Mode `cbor:"13,keyasint,omitzero"`
+	Mode  Mode `json:"mode,omitzero" cbor:"13,keyasint,omitzero"`
 
-	PromoteAfter time.Duration `cbor:"14,keyasint,omitzero"` // foreground budget from submission; 0: none
-	Timeout      time.Duration `cbor:"15,keyasint,omitzero"` // from the end of the queue to the deadline; 0: none
-	Grace        time.Duration `cbor:"16,keyasint,omitzero"` // from TERM to KILL; 0: DefaultGrace, negative: none
+	PromoteAfter time.Duration `json:"promote_after_ms,omitzero" cbor:"14,keyasint,omitzero"` // foreground budget from submission; 0: none
+	Timeout      time.Duration `json:"timeout_ms,omitzero" cbor:"15,keyasint,omitzero"`       // from the end of the queue to the deadline; 0: none
+	Grace        time.Duration `json:"grace_ms,omitzero" cbor:"16,keyasint,omitzero"`         // from TERM to KILL; 0: DefaultGrace, negative: none
 
-	OnExit   OnExit   `cbor:"17,keyasint,omitzero"`
-	OnFinish []string `cbor:"18,keyasint,omitzero"` // commands and URLs that receive a notice of the end
+	OnExit   OnExit   `json:"on_exit,omitzero" cbor:"17,keyasint,omitzero"`
+	OnFinish []string `json:"on_finish,omitzero" cbor:"18,keyasint,omitzero"` // commands and URLs that receive a notice of the end
 	Store    `cbor:"19,keyasint,omitzero"`
 }
 
 // Labels are what a client calls a job; the node reads only the Name.
 type Labels struct {
-	Name        string    `cbor:"1,keyasint,omitzero"` // of at most one live job of the scope
-	Description string    `cbor:"2,keyasint,omitzero"`
-	Tag         string    `cbor:"3,keyasint,omitzero"` // opaque, returned in the record
-	Principal   Principal `cbor:"4,keyasint,omitzero"`
+	Name        string    `json:"name,omitzero" cbor:"1,keyasint,omitzero"` // of at most one live job of the scope
+	Description string    `json:"description,omitzero" cbor:"2,keyasint,omitzero"`
+	Tag         string    `json:"tag,omitzero" cbor:"3,keyasint,omitzero"` // opaque, returned in the record
+	Principal   Principal `json:"-" cbor:"4,keyasint,omitzero"`
 }
 
 // Program is what runs: Text, by a shell, or Argv.
 type Program struct {
-	Text  string   `cbor:"1,keyasint,omitzero"`
-	Argv  []string `cbor:"2,keyasint,omitzero"`
-	Shell string   `cbor:"3,keyasint,omitzero"` // "": the session's; a name or an absolute path
+	Text  string   `json:"command,omitzero" cbor:"1,keyasint,omitzero"`
+	Argv  []string `json:"argv,omitzero" cbor:"2,keyasint,omitzero"`
+	Shell string   `json:"shell,omitzero" cbor:"3,keyasint,omitzero"` // "": the session's; a name or an absolute path
 }
 
 // Env is an environment: Set over the variables of the Policy.
 type Env struct {
-	Policy EnvPolicy `cbor:"1,keyasint,omitzero"`
-	Base   []string  `cbor:"2,keyasint,omitzero"` // the caller's environment, for EnvCaller only; nil: empty
-	Set    []string  `cbor:"3,keyasint,omitzero"` // "K=V"
+	Policy EnvPolicy `json:"policy,omitzero" cbor:"1,keyasint,omitzero"`
+	Base   []string  `json:"base,omitzero" cbor:"2,keyasint,omitzero"` // the caller's environment, for EnvCaller only; nil: empty
+	Set    []string  `json:"set,omitzero" cbor:"3,keyasint,omitzero"`  // "K=V"
 }
 
 // Stdio is what a job reads and writes.
 type Stdio struct {
-	Streams  StreamMode `cbor:"1,keyasint,omitzero"`
-	Stdin    StdinMode  `cbor:"2,keyasint,omitzero"`
-	Terminal Terminal   `cbor:"3,keyasint,omitzero"` // zero: none
-	Shown    bool       `cbor:"4,keyasint,omitzero"` // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
+	Streams  StreamMode `json:"streams,omitzero" cbor:"1,keyasint,omitzero"`
+	Stdin    StdinMode  `json:"stdin,omitzero" cbor:"2,keyasint,omitzero"`
+	Terminal Terminal   `json:"terminal,omitzero" cbor:"3,keyasint,omitzero"` // zero: none
+	Shown    bool       `json:"shown,omitzero" cbor:"4,keyasint,omitzero"`    // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
 }
 
 // Store says what is kept of the output, and where.
 type Store struct {
-	Quota      Quota  `cbor:"1,keyasint,omitzero"`
-	Durability string `cbor:"2,keyasint,omitzero"` // memory, os-crash or fsync-on-exit, as in package spill; "": memory
-	Persist    bool   `cbor:"3,keyasint,omitzero"` // store the output in a file from the first byte
-	LogFile    string `cbor:"4,keyasint,omitzero"` // of a detached job: absolute path of its log, which must not exist; "": the node's choice
+	Quota      Quota  `json:"max_output,omitzero" cbor:"1,keyasint,omitzero"`
+	Durability string `json:"durability,omitzero" cbor:"2,keyasint,omitzero"` // memory, os-crash or fsync-on-exit, as in package spill; "": memory
+	Persist    bool   `json:"persist,omitzero" cbor:"3,keyasint,omitzero"`    // store the output in a file from the first byte
+	LogFile    string `json:"log_file,omitzero" cbor:"4,keyasint,omitzero"`   // of a detached job: absolute path of its log, which must not exist; "": the node's choice
 }
 
 // AbandonRun reports that its sender waits no longer for the RunCommand with these values.
@@ -171,8 +171,8 @@ const (
 
 // Quota bounds a job's output. Bytes 0 is the node's default.
 type Quota struct {
-	Bytes  int64  `cbor:"1,keyasint,omitzero"`
-	Policy string `cbor:"2,keyasint,omitzero"` // a policy of package spill; "": elide
+	Bytes  int64  `json:"bytes,omitzero" cbor:"1,keyasint,omitzero"`
+	Policy string `json:"policy,omitzero" cbor:"2,keyasint,omitzero"` // a policy of package spill; "": elide
 }
 
 // CommandQueued reports that the job exists and is queued.

@@ -16,9 +16,9 @@ import "time"
 // it matches the plan, else conflict.
 type OpenSession struct {
 	quiet
-	Principal Principal
-	Scope     ScopePath
-	Session   SessionID
+	Principal Principal `json:"-"`
+	Scope     ScopePath `json:"scope,omitzero"`
+	Session   SessionID `json:"session"`
 	SessionPlan
 }
 

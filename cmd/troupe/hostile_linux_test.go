@@ -104,7 +104,7 @@ func TestSecurityTheDaemonsEnvironmentIsItsOwn(t *testing.T) {
 	conn, err := net.Dial("unix", d.file("troupe-0/"+config.SocketName))
 	require.NoError(t, err)
 	defer conn.Close()
-	body := `{"command":"exec sleep 600","background":true,"name":"plain"}`
+	body := `{"command":"exec sleep 600","mode":"async","name":"plain"}`
 	_, err = fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	require.NoError(t, err)
 	reply, err := http.ReadResponse(bufio.NewReader(conn), nil)

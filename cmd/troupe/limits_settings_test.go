@@ -91,7 +91,7 @@ func TestSettingsOfLimits(t *testing.T) {
 	port := asker{t, "tcp", "127.0.0.1:" + d.awaitText(`"address":"127.0.0.1:`, `"`), strings.TrimSpace(string(token))}
 
 	d.beside("run", "-b", "--name", "lasts", "exec sleep 600").start().ends(0)
-	local.oneIsRefused(3, "limits.unstarted", "POST /v1/jobs", `{"command":"exec sleep 600","background":true}`)
+	local.oneIsRefused(3, "limits.unstarted", "POST /v1/jobs", `{"command":"exec sleep 600","mode":"async"}`)
 	require.Equal(t, 2, local.untilRefused("limits.channels", "GET /v1/events?now=true", ""))
 	local.oneIsRefused(2, "limits.watches", "POST /v1/wait", `{"jobs":["lasts"],"timeout_ms":600000}`)
 	const follow = "GET /v1/jobs/lasts/output?follow=true"

@@ -176,8 +176,8 @@ func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error
 	case wire.AttachCloseInput:
 		return a.enqueue(inputRequest{request: messages.CloseInput{Job: job}, after: a.sized})
 	case wire.AttachResize:
-		size, err := wire.Resize{Rows: r.Rows, Cols: r.Cols}.Size()
-		if err != nil {
+		size := messages.Terminal{Rows: r.Rows, Cols: r.Cols}
+		if err := size.Check(); err != nil {
 			return err
 		}
 		return a.wantsSize(size)

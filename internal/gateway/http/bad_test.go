@@ -37,9 +37,9 @@ func TestBadInputRun(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	require.NoError(t, os.Symlink("loop", filepath.Join(dir, "loop")))
-	many := map[string]string{}
+	var many []string
 	for i := range 10_000 {
-		many[fmt.Sprintf("V%d", i)] = "x"
+		many = append(many, fmt.Sprintf("V%d=x", i))
 	}
 	env, err := json.Marshal(many)
 	require.NoError(t, err)
@@ -72,16 +72,15 @@ func TestBadInputRun(t *testing.T) {
 		{"B28", `{"command":"true","cwd":"` + dir + `/file"}`, cannot, messages.CwdNotDir, "ENOTDIR"},
 		{"B30", `{"command":"true","cwd":"sub"}`, bad, messages.InvalidParams, "cwd"},
 		{"B32", `{"command":"true","cwd":"` + dir + `/loop"}`, cannot, messages.CwdNotFound, "ELOOP"},
-		{"B33 digit", `{"command":"true","env":{"1A":"x"}}`, cannot, messages.EnvRefused, "env"},
-		{"B33 =", `{"command":"true","env":{"A=B":"x"}}`, cannot, messages.EnvRefused, "env"},
-		{"B33 none", `{"command":"true","env":{"":"x"}}`, cannot, messages.EnvRefused, "env"},
-		{"B33 -", `{"command":"true","env":{"a-b":"x"}}`, cannot, messages.EnvRefused, "env"},
-		{"B34", `{"command":"true","env":{"A":"x\u0000"}}`, cannot, messages.EnvRefused, "env"},
-		{"B35", `{"command":"true","env":{"LD_PRELOAD":"x"}}`, cannot, messages.EnvRefused, "LD_PRELOAD"},
-		{"B35 bash", `{"command":"true","env":{"BASH_ENV":"x"}}`, cannot, messages.EnvRefused, "BASH_ENV"},
-		{"B35 unsafe", `{"command":"true","env_unsafe":true,"env":{"BASH_ENV":"x"}}`, 501, messages.Unsupported, "env_unsafe"},
-		{"B37", `{"command":"true","env":` + string(env) + `}`, 413, messages.TooLarge, "too_many"},
-		{"base_env", `{"command":"true","base_env":["A=b"]}`, bad, messages.InvalidParams, "base_env"},
+		{"B33 digit", `{"command":"true","environment":{"set":["1A=x"]}}`, cannot, messages.EnvRefused, "env"},
+		{"B33 none", `{"command":"true","environment":{"set":["=x"]}}`, cannot, messages.EnvRefused, "env"},
+		{"B33 -", `{"command":"true","environment":{"set":["a-b=x"]}}`, cannot, messages.EnvRefused, "env"},
+		{"B34", `{"command":"true","environment":{"set":["A=x\u0000"]}}`, cannot, messages.EnvRefused, "env"},
+		{"B35", `{"command":"true","environment":{"set":["LD_PRELOAD=x"]}}`, cannot, messages.EnvRefused, "LD_PRELOAD"},
+		{"B35 bash", `{"command":"true","environment":{"set":["BASH_ENV=x"]}}`, cannot, messages.EnvRefused, "BASH_ENV"},
+		{"B35 unsafe", `{"command":"true","env_unsafe":true,"environment":{"set":["BASH_ENV=x"]}}`, bad, messages.InvalidParams, "env_unsafe"},
+		{"B37", `{"command":"true","environment":{"set":` + string(env) + `}}`, 413, messages.TooLarge, "too_many"},
+		{"base_env", `{"command":"true","environment":{"base":["A=b"]}}`, bad, messages.InvalidParams, "base_env"},
 		{"B38", `{"command":"true","timeout_ms":-1}`, bad, messages.InvalidParams, "timeout_ms"},
 		{"B39", `{"command":"true","timeout_ms":0}`, bad, messages.InvalidParams, "timeout_ms"},
 		{"B40 NaN", `{"command":"true","timeout_ms":NaN}`, bad, messages.InvalidParams, "parse_error"},
@@ -94,16 +93,17 @@ func TestBadInputRun(t *testing.T) {
 		{"B42", `{"command":"true","terminal":{"rows":0,"cols":0}}`, bad, messages.InvalidParams, "invalid_size"},
 		{"B42 -1", `{"command":"true","terminal":{"rows":-1,"cols":80}}`, bad, messages.InvalidParams, "invalid_size"},
 		{"B42 65536", `{"command":"true","terminal":{"rows":1,"cols":65536}}`, bad, messages.InvalidParams, "invalid_size"},
-		{"detach", `{"command":"true","detach":true}`, 501, messages.Unsupported, "detach"},
+		{"detach", `{"command":"true","mode":"detached"}`, 501, messages.Unsupported, "detach"},
 		{"B65", `{"command":"true","colour":"red"}`, bad, messages.InvalidParams, "colour"},
 		{"B65 deep", `{"command":"true","max_output":{"byte":1}}`, bad, messages.InvalidParams, "byte"},
 		{"B65 case", `{"Command":"true"}`, bad, messages.InvalidParams, "Command"},
 		{"B65 twice", `{"command":"true","command":"false"}`, bad, messages.InvalidParams, "command"},
 		{"B66", `{"command":5}`, bad, messages.InvalidParams, "command"},
-		{"B66 env", `{"command":"true","env":[]}`, bad, messages.InvalidParams, "env"},
+		{"B66 environment", `{"command":"true","environment":[]}`, bad, messages.InvalidParams, "environment"},
 		{"B66 argv", `{"argv":"x"}`, bad, messages.InvalidParams, "argv"},
 		{"B66 argv null", `{"argv":["printf","[%s]","a",null,"b"]}`, bad, messages.InvalidParams, "argv"},
-		{"B66 env null", `{"command":"true","env":{"A":null}}`, bad, messages.InvalidParams, "env"},
+		{"B66 set null", `{"command":"true","environment":{"set":[null]}}`, bad, messages.InvalidParams, "set"},
+		{"mode", `{"command":"true","mode":"later"}`, bad, messages.InvalidParams, "mode"},
 		{"stdin", `{"command":"true","stdin":"host"}`, bad, messages.InvalidParams, "stdin"},
 		{"streams", `{"command":"true","streams":"both"}`, bad, messages.InvalidParams, "streams"},
 		{"streams of a terminal", `{"command":"true","streams":"separate","terminal":{"rows":24,"cols":80}}`, bad, messages.InvalidParams, "streams"},
@@ -111,8 +111,8 @@ func TestBadInputRun(t *testing.T) {
 		{"scope", `{"command":"true","scope":"../x"}`, bad, messages.InvalidParams, "scope"},
 		{"session", `{"command":"true","session":"a/b"}`, bad, messages.InvalidParams, "session"},
 		{"uid", `{"command":"true","uid":"x"}`, bad, messages.InvalidParams, "uid"},
-		{"quota", `{"command":"true","max_output":{"bytes":0}}`, bad, messages.InvalidParams, "max_output.bytes"},
-		{"base64", `{"command_base64":"?"}`, bad, messages.InvalidParams, "command_base64"},
+		{"quota", `{"command":"true","max_output":{"bytes":-1}}`, bad, messages.InvalidParams, "max_output"},
+		{"base64", `{"command":{"base64":"?"}}`, bad, messages.InvalidParams, "command"},
 	} {
 		t.Run(c.name, func(t *testing.T) { d.refused(t, "POST", "/v1/jobs", c.body, c.status, c.code, c.reason) })
 	}
@@ -227,7 +227,7 @@ func TestBadInputElsewhere(t *testing.T) {
 		{"POST", "/v1/remove", `{"jobs":["a"` + strings.Repeat(`,"a"`, wire.MaxRemoved) + `]}`, bad, messages.InvalidParams, "jobs"},
 		{"POST", "/v1/wait", `{"jobs":[]}`, bad, messages.InvalidParams, "jobs"},
 		{"POST", "/v1/wait", `{"jobs":[null]}`, bad, messages.InvalidParams, "jobs"},
-		{"POST", "/v1/sessions", `{"session":"a","env":{"A":null}}`, bad, messages.InvalidParams, "env"},
+		{"POST", "/v1/sessions", `{"session":"a","environment":{"set":[null]}}`, bad, messages.InvalidParams, "set"},
 		{"POST", "/v1/wait", `{"jobs":["j9"]}`, none, messages.NotFound, ""},
 		{"POST", "/v1/wait", `{"jobs":["j9"],"condition":{"kind":"pattern","pattern":"("}}`, bad, messages.InvalidParams, "pattern"},
 		{"POST", "/v1/wait", `{"jobs":["j9"],"timeout_ms":0}`, bad, messages.InvalidParams, "timeout_ms"},

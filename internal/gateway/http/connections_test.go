@@ -85,7 +85,7 @@ func TestFaultOneOwnerMeetsNoRateLimit(t *testing.T) {
 	defer conn.Close()
 	replies := bufio.NewReader(conn)
 	for i := range 1000 {
-		const body = `{"command":"true","background":true}`
+		const body = `{"command":"true","mode":"async"}`
 		for _, request := range []string{"GET /v1/health HTTP/1.1\r\nHost: t\r\n\r\n", fmt.Sprintf("POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)} {
 			_, err := io.WriteString(conn, request)
 			require.NoError(t, err)

@@ -152,13 +152,9 @@ func (c *request) closeInput() error {
 }
 
 func (c *request) resize() error {
-	var body wire.Resize
-	if err := c.body(&body, maxBody); err != nil {
+	var size messages.Terminal
+	if err := c.body(&size, maxBody); err != nil {
 		return err
-	}
-	size, refusal := body.Size()
-	if refusal != nil {
-		return refusal
 	}
 	if _, err := ask[messages.Acknowledged](c, messages.ResizeTerminal{Job: c.id(), Size: size}); err != nil {
 		return err

@@ -131,7 +131,7 @@ func TestAJobUsesItsLeasedScope(t *testing.T) {
 	status, text := j.answers("GET", "/v1/jobs?finished=true", "")
 	require.Equal(t, 200, status)
 	require.Equal(t, []messages.JobID{own.ID}, idsOf(t, text))
-	status, text = j.answers("POST", "/v1/jobs", `{"command":"echo $TROUPE_SCOPE","background":false}`)
+	status, text = j.answers("POST", "/v1/jobs", `{"command":"echo $TROUPE_SCOPE","mode":"sync"}`)
 	require.Equal(t, 200, status, text)
 	require.Contains(t, text, `"scope":"agents/a-1"`)
 	status, text = j.answers("POST", "/v1/jobs", `{"command":"true","scope":"agents/a-1/sub"}`)

@@ -113,7 +113,7 @@ func TestOpenAPIHasTheTypesOfReplies(t *testing.T) {
 		`{"argv":["echo"],"streams":"separate"}`, `{"command":"kill -9 $$"}`, `{"command":"sleep 600","timeout_ms":1}`, `{"command":"sleep 600 & exit 3","on_exit":"keep"}`,
 		`{"argv":["/none"]}`, `{"command":"head -c 100000 /dev/zero","max_output":{"bytes":9000}}`,
 		`{"command":"exit 3","session":"live","open":{"backend":"shell"}}`, `{"command":"kill $$","session":"live"}`,
-		`{"command":"sleep 600","background":true,"terminal":{"rows":5,"cols":20}}`, `{"command":"sleep 600","background":true,"timeout_ms":600000}`,
+		`{"command":"sleep 600","mode":"async","terminal":{"rows":5,"cols":20}}`, `{"command":"sleep 600","mode":"async","timeout_ms":600000}`,
 	} {
 		status, job := d.raw("POST", "/v1/jobs?text=9", body)
 		require.Less(t, status, 300, job)

@@ -196,22 +196,33 @@ func TestOpenAPISchemas(t *testing.T) {
 			continue
 		}
 		var fields []string
-		for i := range typ.NumField() {
-			name, rest, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-			if name == "-" { // the tree's own
-				continue
-			}
+		for _, f := range fieldsOf(typ) {
+			name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 			fields = append(fields, name)
 			property := s.Properties[name]
-			if typ.Field(i).Type.Kind() == reflect.Pointer && rest == "" {
+			if f.Type.Kind() == reflect.Pointer && rest == "" {
 				require.Subset(t, property.Type, []any{"null"}, "%s.%s is null where there is none", typ.Name(), name)
 				property.Type = property.Type.([]any)[0]
 			}
-			todo = append(todo, compare(t, typ.Name()+"."+name, typ.Field(i).Type, property)...)
+			todo = append(todo, compare(t, typ.Name()+"."+name, f.Type, property)...)
 		}
 		require.ElementsMatch(t, fields, keys(s.Properties), typ.Name())
 	}
 	require.ElementsMatch(t, keys(reached), keys(d.Components.Schemas))
+}
+
+// fieldsOf returns the fields of a JSON object, with those of embedded structs, without those
+// that are the tree's own.
+func fieldsOf(typ reflect.Type) (fields []reflect.StructField) {
+	for f := range typ.Fields() {
+		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case f.Anonymous && name == "":
+			fields = append(fields, fieldsOf(f.Type)...)
+		case name != "-":
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 // compare holds a schema against a Go type, and gives the types it refers to.

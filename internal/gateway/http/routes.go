@@ -25,7 +25,7 @@ func table() []route {
 	ok, accepted := []int{http.StatusOK}, []int{http.StatusOK, http.StatusAccepted}
 	nothing := wire.Empty{}
 	return []route{
-		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, wire.Result{}, accepted, lasting((*request).run)},
+		{"POST", "/v1/jobs", []string{"text"}, messages.RunCommand{}, wire.Result{}, accepted, lasting((*request).run)},
 		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, wire.JobList{}, ok, (*request).list},
 		{"GET", "/v1/jobs/{id}", nil, nil, messages.Job{}, ok, (*request).show},
 		{"DELETE", "/v1/jobs/{id}", nil, nil, messages.Job{}, ok, (*request).remove},
@@ -39,14 +39,14 @@ func table() []route {
 		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, wire.Written{}, ok, (*request).input},
 		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Acknowledged{}, ok, (*request).closeInput},
 		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, lasting((*request).pauseOutput)},
-		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Acknowledged{}, ok, (*request).resize},
+		{"POST", "/v1/jobs/{id}/resize", nil, messages.Terminal{}, wire.Acknowledged{}, ok, (*request).resize},
 		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Acknowledged{}, ok, (*request).handOver},
 		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease", "terminal"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*request).attach)},
 		{"POST", "/v1/remove", nil, wire.Remove{}, wire.Removed{}, ok, (*request).removeAll},
 		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*request).stopScope},
 		{"POST", "/v1/wait", nil, wire.Await{}, wire.WaitResult{}, ok, lasting((*request).wait)},
 		{"GET", "/v1/sessions", []string{"scope", "recent"}, nil, wire.SessionList{}, ok, (*request).sessions},
-		{"POST", "/v1/sessions", nil, wire.OpenSession{}, wire.SessionReply{}, ok, (*request).openSession},
+		{"POST", "/v1/sessions", nil, messages.OpenSession{}, wire.SessionReply{}, ok, (*request).openSession},
 		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, wire.Closed{}, ok, (*request).closeSession},
 		{"GET", "/v1/scopes", []string{"path"}, nil, wire.ScopeList{}, ok, (*request).scopes},
 		{"POST", "/v1/scopes", nil, wire.OpenScope{}, wire.ScopeReply{}, ok, (*request).openScope},

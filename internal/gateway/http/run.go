@@ -19,14 +19,14 @@ func (c *request) run() error {
 	if err != nil {
 		return err
 	}
-	var body wire.Run
-	if err := c.body(&body, maxRun); err != nil {
+	var r messages.RunCommand
+	if err := c.body(&r, maxRun); err != nil {
 		return err
 	}
-	r, refusal := body.Request()
-	if refusal != nil {
-		return refusal
+	if r.Stdin == messages.StdinHost {
+		return messages.Invalid("stdin", "stdin host does not work through the daemon; use null or pipe")
 	}
+	var refusal *messages.Error
 	if r.Key, err = c.key(); err != nil {
 		return err
 	}

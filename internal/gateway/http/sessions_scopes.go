@@ -25,13 +25,9 @@ func (c *request) sessions() error {
 }
 
 func (c *request) openSession() error {
-	var body wire.OpenSession
-	if err := c.body(&body, maxBody); err != nil {
+	var r messages.OpenSession
+	if err := c.body(&r, maxBody); err != nil {
 		return err
-	}
-	r, refusal := body.Request()
-	if refusal != nil {
-		return refusal
 	}
 	if r.Backend == "" {
 		r.Backend = messages.BackendPipe
@@ -39,6 +35,7 @@ func (c *request) openSession() error {
 	if err := r.Session.Check(); err != nil { // the request must name it
 		return err
 	}
+	var refusal *messages.Error
 	if r.Scope, refusal = c.inScope(r.Scope); refusal != nil {
 		return refusal
 	}

@@ -64,7 +64,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 	defer lease.Body.Close()
 	for _, r := range []request{
 		{"/v1/jobs", "POST", "/v1/jobs?text=10", `{"command":"echo x"}`},
-		{"/v1/jobs", "POST", "/v1/jobs", `{"command":"sleep 60","background":true}`},
+		{"/v1/jobs", "POST", "/v1/jobs", `{"command":"sleep 60","mode":"async"}`},
 		{"/v1/jobs", "GET", "/v1/jobs?finished=true", ``},
 		{"/v1/jobs/{id}", "GET", l, ``},
 		{"/v1/jobs/{id}/output", "GET", o + "/output", ``},

@@ -15,13 +15,6 @@ import (
 	"troupe/messages"
 )
 
-// requests are the options for what a client sends: each name is known, in its case, and
-// given once; a text is UTF-8; an element of a list or a map is not null. A null field is the
-// same as an absent one.
-var requests = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
-	json.UnmarshalFromFunc(readTexts), json.UnmarshalFromFunc(readVariables),
-)))
-
 // Decode reads one JSON object into a request. It refuses unknown fields, duplicate
 // fields, names in another case, text that is not UTF-8, and anything after the object.
 // The error is invalid_params, with the field's name as its reason if there is one.
@@ -34,7 +27,7 @@ func Decode(body []byte, into any) *messages.Error {
 	case !utf8.Valid(body):
 		return messages.Invalid("utf8", "the body is not UTF-8 text; send bytes in base64")
 	}
-	if err := json.Unmarshal(body, into, requests); err != nil {
+	if err := messages.UnmarshalRequest(body, into); err != nil {
 		return decodeError(err)
 	}
 	if body[0] != '{' { // null
@@ -43,67 +36,13 @@ func Decode(body []byte, into any) *messages.Error {
 	return nil
 }
 
-// errNullElement refuses null as an element, which would be read as an empty one.
-var errNullElement = errors.New("null element")
-
-// readTexts reads a list of texts.
-func readTexts(d *jsontext.Decoder, into *[]string) error {
-	if d.PeekKind() != '[' {
-		return errors.ErrUnsupported // null, or an error
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	*into = []string{}
-	for d.PeekKind() != ']' {
-		var one string
-		if err := readElement(d, &one); err != nil {
-			return err
-		}
-		*into = append(*into, one)
-	}
-	_, err := d.ReadToken()
-	return err
-}
-
-// readVariables reads an object whose names come from the client.
-func readVariables(d *jsontext.Decoder, into *map[string]string) error {
-	if d.PeekKind() != '{' {
-		return errors.ErrUnsupported
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	*into = map[string]string{}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		key, one := name.String(), ""
-		if err := readElement(d, &one); err != nil {
-			return err
-		}
-		(*into)[key] = one
-	}
-	_, err := d.ReadToken()
-	return err
-}
-
-func readElement(d *jsontext.Decoder, into *string) error {
-	if d.PeekKind() == 'n' {
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		return &json.SemanticError{JSONPointer: d.StackPointer(), Err: errNullElement}
-	}
-	return json.UnmarshalDecode(d, into)
-}
-
 // decodeError returns a readable error for the author of a request.
 func decodeError(err error) *messages.Error {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return syntaxError(syntax)
+	}
+	if bad, ok := errors.AsType[*messages.Error](err); ok {
+		return bad
 	}
 	fault, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
@@ -114,12 +53,9 @@ func decodeError(err error) *messages.Error {
 	switch {
 	case errors.Is(fault.Err, json.ErrUnknownName):
 		return named(last, fmt.Sprintf("%.64q is no field of this request", last))
-	case errors.Is(fault.Err, errNullElement):
+	case errors.Is(fault.Err, messages.ErrNullElement):
 		list := fault.JSONPointer.Parent().LastToken()
-		if _, number := strconv.Atoi(last); number == nil && list != "env" {
-			return named(list, fmt.Sprintf("an element of %.64s is null; give a value, or leave it out", list))
-		}
-		return named(list, fmt.Sprintf("%.64q of %.64s is null; give a value, or leave it out", last, list))
+		return named(list, fmt.Sprintf("an element of %.64s is null; give a value, or leave it out", list))
 	}
 	field := strings.Join(withoutIndexes(path), ".")
 	if field == "" {

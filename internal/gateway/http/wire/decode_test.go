@@ -12,36 +12,41 @@ import (
 // What is wrong with a request is said in a sentence, with the name of the field.
 func TestBadInputIsSaidInASentence(t *testing.T) {
 	for body, want := range map[string]struct{ reason, message string }{
-		``:                                  {"body", "the request has no body; send a JSON object, {} if there is nothing to say"},
-		`[]`:                                {"body", "body cannot be an array; it must be an object"},
-		`null`:                              {"body", "the body is not a JSON object"},
-		`{}x`:                               {"parse_error", "something follows the JSON object; send one"},
-		`{}{}`:                              {"parse_error", "something follows the JSON object; send one"},
-		`{"new":1}`:                         {"new", `"new" is no field of this request`},
-		`{"Command":"a"}`:                   {"Command", `"Command" is no field of this request`},
-		`{"ſcope":"a"}`:                     {"ſcope", `"ſcope" is no field of this request`},
-		`{"open":{"x":1}}`:                  {"x", `"x" is no field of this request`},
-		`{"open":{"terminal":{"y":1}}}`:     {"y", `"y" is no field of this request`},
-		`{"command":"a","command":"b"}`:     {"command", `"command" is given twice`},
-		`{"open":{"shell":"a","shell":""}}`: {"shell", `"shell" is given twice`},
-		`{"env":{"A":"1","A":"2"}}`:         {"A", `"A" is given twice`},
-		`{"command":1}`:                     {"command", "command cannot be a number; it must be a string"},
-		`{"command":{}}`:                    {"command", "command cannot be an object; it must be a string"},
-		`{"open":[]}`:                       {"open", "open cannot be an array; it must be an object"},
-		`{"argv":"x"}`:                      {"argv", "argv cannot be a string; it must be a list"},
-		`{"argv":[["a",null]]}`:             {"argv", "argv cannot be an array; it must be a string"},
-		`{"argv":["a",null]}`:               {"argv", "an element of argv is null; give a value, or leave it out"},
-		`{"open":{"base_env":[null]}}`:      {"base_env", "an element of base_env is null; give a value, or leave it out"},
-		`{"env":{"A": null}}`:               {"env", `"A" of env is null; give a value, or leave it out`},
-		`{"env":{"A":1}}`:                   {"env.A", "env.A cannot be a number; it must be a string"},
-		`{"env":[]}`:                        {"env", "env cannot be an array; it must be an object"},
-		`{"background":1}`:                  {"background", "background cannot be a number; it must be true or false"},
-		`{"timeout_ms":1.5}`:                {"timeout_ms", "timeout_ms cannot be a number 1.5; it must be a whole number"},
-		`{"timeout_ms":"1"}`:                {"timeout_ms", "timeout_ms cannot be a string; it must be a whole number"},
-		`{"terminal":{"rows":1e99}}`:        {"terminal.rows", "terminal.rows cannot be a number 1e99; it must be a whole number"},
-		"{\"command\":\"\xff\"}":            {"utf8", "the body is not UTF-8 text; send bytes in base64"},
+		``:                                    {"body", "the request has no body; send a JSON object, {} if there is nothing to say"},
+		`[]`:                                  {"body", "body cannot be an array; it must be an object"},
+		`null`:                                {"body", "the body is not a JSON object"},
+		`{}x`:                                 {"parse_error", "something follows the JSON object; send one"},
+		`{}{}`:                                {"parse_error", "something follows the JSON object; send one"},
+		`{"new":1}`:                           {"new", `"new" is no field of this request`},
+		`{"Command":"a"}`:                     {"Command", `"Command" is no field of this request`},
+		`{"ſcope":"a"}`:                       {"ſcope", `"ſcope" is no field of this request`},
+		`{"open":{"x":1}}`:                    {"x", `"x" is no field of this request`},
+		`{"open":{"terminal":{"y":1}}}`:       {"y", `"y" is no field of this request`},
+		`{"command":"a","command":"b"}`:       {"command", `"command" is given twice`},
+		`{"open":{"shell":"a","shell":""}}`:   {"shell", `"shell" is given twice`},
+		`{"environment":{"set":[],"set":[]}}`: {"set", `"set" is given twice`},
+		`{"command":1}`:                       {"command", "command cannot be a number; it must be a string"},
+		`{"command":{"base64":1}}`:            {"command.base64", "command.base64 cannot be a number; it must be a string"},
+		`{"command":{"base64":"?"}}`:          {"command", "invalid base64 in command: illegal base64 data at input byte 0"},
+		`{"command":{"text":"a"}}`:            {"text", `"text" is no field of this request`},
+		`{"open":[]}`:                         {"open", "open cannot be an array; it must be an object"},
+		`{"argv":"x"}`:                        {"argv", "argv cannot be a string; it must be a list"},
+		`{"argv":[["a",null]]}`:               {"argv", "argv cannot be an array; it must be a string"},
+		`{"argv":["a",null]}`:                 {"argv", "an element of argv is null; give a value, or leave it out"},
+		`{"open":{"environment":{"base":[null]}}}`: {"base", "an element of base is null; give a value, or leave it out"},
+		`{"environment":{"set":[1]}}`:              {"environment.set", "environment.set cannot be a number; it must be a string"},
+		`{"environment":[]}`:                       {"environment", "environment cannot be an array; it must be an object"},
+		`{"persist":1}`:                            {"persist", "persist cannot be a number; it must be true or false"},
+		`{"mode":1}`:                               {"mode", "mode cannot be a number; it must be a string"},
+		`{"timeout_ms":1.5}`:                       {"timeout_ms", "timeout_ms cannot be a number 1.5; it must be a whole number"},
+		`{"timeout_ms":"1"}`:                       {"timeout_ms", "timeout_ms cannot be a string; it must be a whole number"},
+		`{"timeout_ms":0}`:                         {"timeout_ms", "timeout_ms must be a positive number of milliseconds, at most ten years; leave it out for none"},
+		`{"grace_ms":-1}`:                          {"grace_ms", "grace_ms must be a number of milliseconds, 0 to kill at once, at most ten years; leave it out for the usual grace"},
+		`{"terminal":{"rows":5,"cols":0}}`:         {"invalid_size", "a terminal of 5 rows and 0 columns is impossible; use 1 to 65535 of each"},
+		`{"terminal":{"rows":1e99}}`:               {"terminal.rows", "terminal.rows cannot be a number 1e99; it must be a whole number"},
+		"{\"command\":\"\xff\"}":                   {"utf8", "the body is not UTF-8 text; send bytes in base64"},
 	} {
-		var r Run
+		var r messages.RunCommand
 		require.Equal(t, &messages.Error{Code: messages.InvalidParams, Reason: want.reason, Message: want.message}, Decode([]byte(body), &r), body)
 	}
 }
@@ -49,11 +54,11 @@ func TestBadInputIsSaidInASentence(t *testing.T) {
 // What is no JSON is refused, and says where.
 func TestBadInputIsNoJSON(t *testing.T) {
 	for body, reason := range map[string]string{
-		`{`: "parse_error", `{"command":"a",}`: "parse_error", `{"command":"\x"}`: "parse_error", "{\"command\":\"a\nb\"}": "parse_error", `{"timeout_ms":01}`: "parse_error",
+		`{`: "parse_error", `{"command":"a",}`: "parse_error", `{"command":"\x"}`: "parse_error", "{\"command\":\"a\nb\"}": "parse_error", `{"terminal":{"rows":01}}`: "parse_error",
 		`{"command":"\ud800"}`: "utf8", `{"command":"\ud800\ud800"}`: "utf8", `{"command":"\udc00"}`: "utf8",
 		strings.Repeat(`{"open":`, 20000): "open", strings.Repeat(`[`, 20000): "body",
 	} {
-		var r Run
+		var r messages.RunCommand
 		err := Decode([]byte(body), &r)
 		require.NotNil(t, err, "%.99s", body)
 		require.Equal(t, reason, err.Reason, "%.99s: %s", body, err.Message)
@@ -62,16 +67,16 @@ func TestBadInputIsNoJSON(t *testing.T) {
 
 // A null field is the same as an absent one.
 func TestNullIsAbsent(t *testing.T) {
-	var r Run
-	require.Nil(t, Decode([]byte(`{"command":null,"env":null,"argv":null,"terminal":null,"background":null,"open":null,"grace_ms":null,"base_env":null,"scope":null}`), &r))
-	require.Equal(t, Run{}, r)
+	var r messages.RunCommand
+	require.Nil(t, Decode([]byte(`{"command":null,"environment":null,"argv":null,"terminal":null,"mode":null,"open":null,"grace_ms":null,"scope":null}`), &r))
+	require.Equal(t, messages.RunCommand{}, r)
 }
 
 func BenchmarkReadRun(b *testing.B) {
-	text := []byte(`{"scope":"main","command":"make test","cwd":"/src/project","env_policy":"caller","base_env":["HOME=/home/user","PATH=/usr/bin:/bin"],"timeout_ms":60000}`)
+	text := []byte(`{"scope":"main","command":"make test","cwd":"/src/project","environment":{"policy":"caller","base":["HOME=/home/user","PATH=/usr/bin:/bin"]},"timeout_ms":60000}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		var w Run
+		var w messages.RunCommand
 		if err := Decode(text, &w); err != nil {
 			b.Fatal(err)
 		}

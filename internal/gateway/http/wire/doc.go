@@ -11,9 +11,8 @@
 //	event.go        events of GET /v1/events
 //	reply.go        replies of the other routes
 //	request.go      bodies of the other routes
-//	run.go          the body of a run and its conversion to a command
 //	screen.go       the screen of a terminal
-//	session.go      bodies that open a session
+//	span.go         durations of the other routes
 package wire
 
 import "troupe/messages"

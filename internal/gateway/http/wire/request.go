@@ -116,7 +116,7 @@ func (w Input) Bytes() ([]byte, *messages.Error) {
 func (w Input) Encodable() error {
 	for _, text := range []*string{w.Keys, w.Paste} {
 		if text != nil && !utf8.ValidString(*text) {
-			e := noText(*text)
+			e := messages.Invalid("utf8", fmt.Sprintf("%.64q is not UTF-8 text, which a request to the daemon must be", *text))
 			e.Hint = "write it as data, of which each byte is passed on: troupe write without --paste and --keys"
 			return e
 		}
@@ -132,17 +132,6 @@ func NewInput(b []byte, raw bool) Input {
 	}
 	text = base64.StdEncoding.EncodeToString(b)
 	return Input{Base64: &text, Raw: raw}
-}
-
-// Resize is the body of POST /v1/jobs/{id}/resize.
-type Resize struct {
-	Rows int `json:"rows"`
-	Cols int `json:"cols"`
-}
-
-// Size returns the terminal's size, or why it is invalid.
-func (w Resize) Size() (messages.Terminal, *messages.Error) {
-	return messages.Terminal{Rows: w.Rows, Cols: w.Cols}, Size(w).check()
 }
 
 // HandOver is the body of POST /v1/jobs/{id}/handover.
