@@ -3,7 +3,7 @@
 // to the background, cancellation and notices by message passing.
 //
 //	node, err := troupe.Open(ctx, troupe.Options{})
-//	job, err := node.Run(ctx, messages.RunCommand{Text: "make test", Timeout: time.Minute})
+//	job, err := node.Run(ctx, troupe.Sh("make test"))
 //	fmt.Println(job.End.Outcome, job.End.Shell())
 //	err = node.Shutdown(ctx, messages.ShutdownNode{})
 //
@@ -28,6 +28,7 @@
 //	arch64_only.go      stops the build for words of 32 bits
 //	ask.go              sends a request to the tree and waits for its reply
 //	check.go            what is wrong with Options
+//	command.go          Command, and what makes one
 //	dialect_host.go     the node as the host of dialects
 //	failures.go         middleware that counts failures of actors
 //	input.go            writes to a job's standard input

@@ -27,7 +27,7 @@ func main() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	job, err := node.Run(ctx, messages.RunCommand{Argv: []string{"bash", "-c", "exit 5"}})
+	job, err := node.Run(ctx, troupe.Exec("bash", "-c", "exit 5"))
 	fmt.Println(job.End.Outcome, job.End.Shell(), err, node.Shutdown(ctx, messages.ShutdownNode{}))
 }
 `

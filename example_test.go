@@ -18,7 +18,9 @@ func ExampleNode_Run() {
 		fmt.Println(err)
 		return
 	}
-	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "echo hello; exit 3"}, Timeout: time.Minute})
+	command := troupe.Sh("echo hello; exit 3")
+	command.Timeout = time.Minute
+	job, err := node.Run(ctx, command)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -49,7 +51,9 @@ func ExampleNode_Subscribe() {
 		fmt.Println(err)
 		return
 	}
-	job, err := node.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "read -r line; exit 7"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}, Mode: messages.ModeAsync})
+	command := troupe.Sh("read -r line; exit 7")
+	command.Stdin, command.Mode = messages.StdinPipe, messages.ModeAsync
+	job, err := node.Run(ctx, command)
 	fmt.Println(job.State, job.Background, err)
 
 	_, err = troupe.AskFor[messages.InputWritten](ctx, node, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
