@@ -18,9 +18,9 @@ func (n *Node) Host() dialect.Host { return dialectHost{n} }
 type dialectHost struct{ *Node }
 
 // Run implements dialect.Host.
-func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	if err := ctx.Err(); err != nil {
-		return messages.Job{}, dialect.Text{}, err
+		return messages.Record{}, dialect.Text{}, err
 	}
 	run := h.Submit(r)
 	if known != nil {
@@ -39,7 +39,7 @@ func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, k
 	return job, dialect.Text{Text: v.Text, Truncated: v.Truncated}, nil
 }
 
-func wrote(job messages.Job) bool {
+func wrote(job messages.Record) bool {
 	for _, o := range job.Output {
 		if o.Bytes > 0 {
 			return true
@@ -49,7 +49,7 @@ func wrote(job messages.Job) bool {
 }
 
 // Jobs implements dialect.Host.
-func (h dialectHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
+func (h dialectHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Record, error) {
 	list, err := AskFor[messages.JobList](ctx, h.Node, r)
 	h.measureAll(list.Jobs)
 	return list.Jobs, err
@@ -85,7 +85,7 @@ func (h dialectHost) Signal(ctx context.Context, r messages.SignalCommand) error
 }
 
 // Promote implements dialect.Host.
-func (h dialectHost) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (h dialectHost) Promote(ctx context.Context, id messages.JobID) (messages.Record, error) {
 	promoted, err := AskFor[messages.CommandPromoted](ctx, h.Node, messages.PromoteCommand{Job: id})
 	return h.measured(promoted.Job), err
 }

@@ -76,7 +76,7 @@ func TestAHostTellsOfEnds(t *testing.T) {
 	h := dialecttest.Host(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	begun, ended := make(chan struct{}), make(chan messages.Job, 1)
+	begun, ended := make(chan struct{}), make(chan messages.Record, 1)
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		for fact, err := range h.Events(ctx, messages.Filter{Ends: true}, func() { close(begun) }) {

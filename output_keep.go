@@ -12,7 +12,7 @@ import (
 
 // KeepOutput moves the output of a job to a file that outlives the node, until a day after
 // its last use. It returns the path of the file.
-func (n *Node) KeepOutput(job messages.Job, stream messages.Stream) (string, error) {
+func (n *Node) KeepOutput(job messages.Record, stream messages.Stream) (string, error) {
 	if n.parts.store == nil {
 		return "", &messages.Error{
 			Code: messages.OutputUnavailable, Message: "this node does not store its outputs itself", Hint: "read them in Options.Logs",
@@ -37,7 +37,7 @@ func closedBy(err error) error {
 }
 
 // hasStream returns an error if a job does not have a stream.
-func hasStream(job messages.Job, stream messages.Stream) error {
+func hasStream(job messages.Record, stream messages.Stream) error {
 	if slices.ContainsFunc(job.Output, func(o messages.StreamOutput) bool { return o.Stream == stream }) {
 		return nil
 	}
@@ -46,13 +46,13 @@ func hasStream(job messages.Job, stream messages.Stream) error {
 
 // View returns the end of what a job has written as text of at most o.Bytes bytes. Separate
 // streams come in the order in which they arrived.
-func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
+func (n *Node) View(job messages.Record, o view.Options) (view.View, error) {
 	return n.ViewAfter(job, [2]int64{}, o)
 }
 
 // ViewAfter returns the View of the output after a byte of stdout and a byte of stderr, for a job
 // with separate streams.
-func (n *Node) ViewAfter(job messages.Job, behind [2]int64, o view.Options) (view.View, error) {
+func (n *Node) ViewAfter(job messages.Record, behind [2]int64, o view.Options) (view.View, error) {
 	logs := make([]spill.Log, 0, len(job.Output))
 	defer func() {
 		for _, l := range logs {
@@ -99,7 +99,7 @@ func (n *Node) order(job messages.UID) (*spill.Order, error) {
 	return order, err
 }
 
-func missingOutput(job messages.Job) *messages.Error {
+func missingOutput(job messages.Record) *messages.Error {
 	return &messages.Error{
 		Code: messages.OutputUnavailable, Message: "the output of job " + string(job.ID) + " does not exist: the job never started, or its output was removed",
 	}

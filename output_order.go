@@ -17,7 +17,7 @@ const segmentSpan = time.Second
 // OutputOrder returns the order in which the streams of a job arrived, and when, to a
 // second. It covers what was recorded at the call. It yields nothing if the order is
 // unknown, and ends early if the rest is. An error is the last value.
-func (n *Node) OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, error] {
+func (n *Node) OutputOrder(job messages.Record) iter.Seq2[messages.OutputSegment, error] {
 	return func(yield func(messages.OutputSegment, error) bool) {
 		order, err := n.order(job.UID)
 		if closed := n.Err(); closed != nil { // the store was closed with the node
@@ -84,7 +84,7 @@ func (n *Node) Since(ctx context.Context, id messages.JobID, stream messages.Str
 const longLine = 64 << 10
 
 // lineAt returns the beginning of the line of a byte, or the byte itself in a long line.
-func (n *Node) lineAt(job messages.Job, stream messages.Stream, at int64) (int64, error) {
+func (n *Node) lineAt(job messages.Record, stream messages.Stream, at int64) (int64, error) {
 	log, err := n.logs.Open(string(job.UID), uint8(stream))
 	if errors.Is(err, spill.ErrNotFound) {
 		return 0, missingOutput(job)

@@ -20,9 +20,9 @@ import (
 // When ctx ends first, Run returns its error at once, with a record that has only the UID.
 // The job is then stopped, unless it is in the background or another client waits for it by
 // its Key. After the end of ctx nothing is run.
-func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Record, error) {
 	if err := ctx.Err(); err != nil {
-		return messages.Job{}, err
+		return messages.Record{}, err
 	}
 	return n.Submit(r).Wait(ctx)
 }
@@ -54,11 +54,11 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 }
 
 // Wait returns what Run does. A second call is refused.
-func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
+func (s *Submitted) Wait(ctx context.Context) (messages.Record, error) {
 	if s.waited.Swap(true) { // the reply was taken
 		err := messages.Invalid("waited", "Wait was called before on this run, and returns its result once")
 		err.Hint = "find the job by its UID, and wait for it with messages.WaitJobs"
-		return messages.Job{UID: s.UID}, err
+		return messages.Record{UID: s.UID}, err
 	}
 	n, p := s.node, s.reply
 	defer n.forgetReply(p)
@@ -79,25 +79,25 @@ func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
 	if n.Err() == nil {
 		n.system.Root.RequestWithCustomSender(n.supervisor, s.given, p.pid)
 	}
-	return messages.Job{UID: s.UID}, cause()
+	return messages.Record{UID: s.UID}, cause()
 }
 
-func (s *Submitted) result(reply any) (messages.Job, error) {
+func (s *Submitted) result(reply any) (messages.Record, error) {
 	if reply == (undelivered{}) {
-		return messages.Job{UID: s.UID}, s.node.cause()
+		return messages.Record{UID: s.UID}, s.node.cause()
 	}
 	return s.node.result(reply)
 }
 
 // result returns the record in the reply to a run, or the error of its refusal.
-func (n *Node) result(reply any) (messages.Job, error) {
+func (n *Node) result(reply any) (messages.Record, error) {
 	switch m := reply.(type) {
 	case messages.CommandFinished:
 		return n.measured(m.Job), nil
 	case messages.CommandPromoted:
 		return n.measured(m.Job), nil
 	}
-	return messages.Job{}, messages.Refusal(reply)
+	return messages.Record{}, messages.Refusal(reply)
 }
 
 // tell sends a message that has no reply.
@@ -110,21 +110,21 @@ func (n *Node) tell(request any) {
 // Job finds a job by its id, its ULID or its name. An id has precedence over a name. A name
 // means the live job that has it, else the newest that has ended; "SCOPE/NAME" means one at or
 // below a scope. A name that several live jobs have is an error.
-func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
 	reply, err := n.Ask(ctx, messages.FindJob{Job: id})
 	if err != nil {
-		return messages.Job{}, err
+		return messages.Record{}, err
 	}
 	found, ok := reply.(messages.JobFound)
 	if !ok {
-		return messages.Job{}, messages.Refusal(reply)
+		return messages.Record{}, messages.Refusal(reply)
 	}
 	return n.measured(found.Job), nil
 }
 
 // Jobs lists the jobs at and below a scope, oldest first. Scope "" means all; finished
 // includes finished jobs.
-func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Record, error) {
 	reply, err := n.Ask(ctx, messages.ListJobs{Scope: scope, Finished: finished})
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration)
 
 // measured returns the record with the present sizes of its logs. Messages do not carry
 // sizes; the logs alone have them.
-func (n *Node) measured(job messages.Job) messages.Job {
+func (n *Node) measured(job messages.Record) messages.Record {
 	out := make([]messages.StreamOutput, len(job.Output))
 	copy(out, job.Output)
 	for i := range out {
@@ -180,10 +180,10 @@ func (n *Node) measured(job messages.Job) messages.Job {
 
 // Measure sets the present sizes, files and gaps of outputs in records. Job, Jobs and Run do
 // so themselves. The records in replies of Ask lack the sizes of a running job.
-func (n *Node) Measure(jobs []messages.Job) { n.measureAll(jobs) }
+func (n *Node) Measure(jobs []messages.Record) { n.measureAll(jobs) }
 
 // measureAll measures all records, with one call if the logs live in another process.
-func (n *Node) measureAll(jobs []messages.Job) {
+func (n *Node) measureAll(jobs []messages.Record) {
 	many, ok := n.logs.(actors.BatchLogs)
 	if !ok {
 		for i := range jobs {

@@ -25,7 +25,7 @@ type player struct {
 	t    *testing.T
 	ctx  context.Context
 	node *troupe.Node
-	job  messages.Job
+	job  messages.Record
 	out  *troupe.Follower
 }
 
@@ -94,7 +94,7 @@ func (p *player) types(keys string) {
 	require.NoError(p.t, messages.Refusal(reply))
 }
 
-func (p *player) ends() messages.Job {
+func (p *player) ends() messages.Record {
 	p.t.Helper()
 	reply, err := p.node.Ask(p.ctx, messages.WaitJobs{Jobs: []messages.JobID{p.job.ID}, Timeout: screenPatience})
 	require.NoError(p.t, err)
@@ -202,7 +202,7 @@ func TestScreenOfAJobThatNeverBegan(t *testing.T) {
 	stopped, err := waits.Wait(ctx)
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, stopped.End.Outcome)
-	for _, job := range []messages.Job{failed, stopped} {
+	for _, job := range []messages.Record{failed, stopped} {
 		screen, err := node.Screen(ctx, job.ID)
 		require.NoError(t, err, job.End.Outcome)
 		require.Equal(t, size, screen.Size, job.End.Outcome)

@@ -21,7 +21,7 @@ func TestLiveShellsOfALibrary(t *testing.T) {
 	require.NoError(t, err)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	say := func(text string, code int) (string, messages.Job) {
+	say := func(text string, code int) (string, messages.Record) {
 		t.Helper()
 		job, err := node.Run(ctx, messages.RunCommand{Session: "s", Program: messages.Program{Text: text}, Open: &messages.SessionPlan{Dir: dir, Umask: "0027", Env: messages.Env{Set: []string{"GIVEN=yes"}}}})
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ func TestLiveShellsKnowTheirUser(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "troupe")
 	node, err := troupe.Open(ctx, troupe.Options{Dir: root, Snapshot: true})
 	require.NoError(t, err)
-	say := func(session messages.SessionID, home, text string) (string, messages.Job) {
+	say := func(session messages.SessionID, home, text string) (string, messages.Record) {
 		t.Helper()
 		job, err := node.Run(ctx, messages.RunCommand{Session: session, Program: messages.Program{Text: text}, Open: &messages.SessionPlan{Env: messages.Env{Set: []string{"HOME=" + home}}}})
 		require.NoError(t, err)

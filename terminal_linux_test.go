@@ -38,7 +38,7 @@ func TestASessionOfTerminals(t *testing.T) {
 }
 
 // whole is all that a job has written.
-func whole(t *testing.T, node *troupe.Node, job messages.Job) string {
+func whole(t *testing.T, node *troupe.Node, job messages.Record) string {
 	t.Helper()
 	out, err := node.Output(t.Context(), job.ID, messages.Merged, 0)
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 
 // OpenArchived opens a log of a job that is over. A log that the store has evicted becomes a
 // gap of the size in the record.
-func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Log, error) {
+func OpenArchived(logs Logs, job messages.Record, stream messages.Stream) (spill.Log, error) {
 	log, err := logs.Open(string(job.UID), uint8(stream))
 	if err == nil {
 		state := log.State() // a remote log is only read now
@@ -47,7 +47,7 @@ func unwritten(messages.Stream) (spill.Log, error) { return spill.MissingLog(0),
 
 // OutputLostError returns the error of an output of unknown size: its log was lost with the
 // process that held the job. It returns nil for all others.
-func OutputLostError(job messages.Job, stream messages.Stream) error {
+func OutputLostError(job messages.Record, stream messages.Stream) error {
 	if job.End.Outcome != messages.Lost && !job.HasFlag(messages.FlagOutputLost) || bytesOf(job, stream) > 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func IsEvicted(err error) bool {
 	return errors.Is(err, spill.ErrNotFound) || errors.Is(err, &messages.Error{Code: messages.OutputUnavailable, Reason: spill.EvictedReason})
 }
 
-func bytesOf(job messages.Job, stream messages.Stream) int64 {
+func bytesOf(job messages.Record, stream messages.Stream) int64 {
 	for _, o := range job.Output {
 		if o.Stream == stream {
 			return o.Bytes

@@ -230,7 +230,7 @@ func TestChannelFilters(t *testing.T) {
 	mixed := func(n messages.Seq) messages.FactRecorded {
 		f := fact(n)
 		if n%10 == 0 {
-			f.Fact = messages.CommandFinished{Job: messages.Job{ID: "j1", Scope: "main/a", Seq: n}}
+			f.Fact = messages.CommandFinished{Job: messages.Record{ID: "j1", Scope: "main/a", Seq: n}}
 		}
 		return f
 	}
@@ -274,7 +274,7 @@ func TestChannelDropsNothingThatWasFiltered(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	job := messages.Job{ID: "j1", UID: "U1", Scope: "main/a"}
+	job := messages.Record{ID: "j1", UID: "U1", Scope: "main/a"}
 	ended, began := messages.CommandFinished{Job: job}, messages.CommandStarted{Job: job}
 	for _, c := range []struct {
 		filter messages.Filter

@@ -252,7 +252,7 @@ func (c *command) open(ctx actor.Context) {
 }
 
 // noJob is the record of an actor that has released its job.
-var noJob messages.Job
+var noJob messages.Record
 
 // abandon cancels the timers, refuses waiting requests and releases the process, which stays
 // with the engine. It clears the fields, since the library keeps some stopped actors.

@@ -51,7 +51,7 @@ type queriesScanned struct {
 type scanTick struct{ noDeadLetter }
 
 // newTerminal returns the terminal of a job; nil: it has none.
-func newTerminal(job messages.Job, answered int64) *terminal {
+func newTerminal(job messages.Record, answered int64) *terminal {
 	if job.Terminal == (messages.Terminal{}) {
 		return nil
 	}

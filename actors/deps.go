@@ -106,7 +106,7 @@ type Logs interface {
 // Ports waits until a job meets a condition about a port. It calls found once, and not after
 // stop has returned. Neither call waits.
 type Ports interface {
-	Await(job messages.Job, c messages.Condition, found func()) (stop func())
+	Await(job messages.Record, c messages.Condition, found func()) (stop func())
 }
 
 // Journal keeps the numbered facts. Its calls may wait for a disk, so only the recorder makes

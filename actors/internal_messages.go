@@ -36,7 +36,7 @@ type routed struct {
 // may change the record until it reports it. It never changes the request.
 type placement struct {
 	noDeadLetter
-	job     *messages.Job        // State is its phase
+	job     *messages.Record     // State is its phase
 	run     *messages.RunCommand // nil after the start
 	env     []string
 	options *jobOptions
@@ -126,7 +126,7 @@ type queryRecorded struct {
 type jobUpdate struct {
 	noDeadLetter
 	fact messages.CommandFact // with an empty record
-	job  *messages.Job
+	job  *messages.Record
 	// last says that the fact is the end and the last fact in one. One message saves a second
 	// way up, a second record and a second confirmation.
 	last bool
@@ -286,7 +286,7 @@ type (
 )
 
 // streams returns the streams of a job.
-func streams(job messages.Job) []messages.Stream {
+func streams(job messages.Record) []messages.Stream {
 	var all []messages.Stream
 	for _, o := range job.Output {
 		all = append(all, o.Stream)

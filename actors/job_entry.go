@@ -12,7 +12,7 @@ import (
 type jobEntry struct {
 	// job is the last reported record, without its Seq. It is replaced, never changed: the
 	// session and queued facts share it.
-	job              *messages.Job
+	job              *messages.Record
 	seq              messages.Seq         // of the last fact about the job
 	startSeq         messages.Seq         // of the fact that it is about to start, see noteStart; 0: none
 	run              *messages.RunCommand // read-only; nil: started, or not to be started here
@@ -41,7 +41,7 @@ type jobEntry struct {
 }
 
 // record returns the current record with its Seq.
-func (e *jobEntry) record() messages.Job {
+func (e *jobEntry) record() messages.Record {
 	job := *e.job
 	job.Seq = e.seq
 	return job
@@ -54,7 +54,7 @@ func (e *jobEntry) endUntold() bool {
 }
 
 // journaled returns the record for the journal: a job that is about to start is not queued there.
-func (e *jobEntry) journaled() messages.Job {
+func (e *jobEntry) journaled() messages.Record {
 	job := e.record()
 	if e.startSeq > 0 && job.State == messages.Queued {
 		job.State = messages.Starting
@@ -64,11 +64,11 @@ func (e *jobEntry) journaled() messages.Job {
 
 // merge takes a record from below. It keeps the scope, the notices and the background flag,
 // which the supervisor sets.
-func (e *jobEntry) merge(job *messages.Job) {
+func (e *jobEntry) merge(job *messages.Record) {
 	was := e.job
 	e.job = job
 	if job.Scope != was.Scope || job.Session != was.Session || len(was.OnFinish) > 0 || was.Background && !job.Background {
-		e.edit(func(job *messages.Job) {
+		e.edit(func(job *messages.Record) {
 			job.Scope, job.Session, job.OnFinish = was.Scope, was.Session, was.OnFinish
 			job.Background = job.Background || was.Background
 		})
@@ -76,7 +76,7 @@ func (e *jobEntry) merge(job *messages.Job) {
 }
 
 // edit replaces the record by a changed copy.
-func (e *jobEntry) edit(by func(*messages.Job)) {
+func (e *jobEntry) edit(by func(*messages.Record)) {
 	job := *e.job
 	by(&job)
 	e.job = &job

@@ -13,12 +13,12 @@ import (
 func TestAnEntryLetsGoOfTheRequest(t *testing.T) {
 	s := newSupervisor(&Deps{})
 	r := &messages.RunCommand{Program: messages.Program{Text: "make"}, Open: &messages.SessionPlan{Env: messages.Env{Set: []string{"A=b"}}}}
-	e := &jobEntry{job: &messages.Job{ID: "j1", State: messages.Starting}, run: r, env: []string{"A=b"}, terms: jobOptionsOf(r)}
+	e := &jobEntry{job: &messages.Record{ID: "j1", State: messages.Starting}, run: r, env: []string{"A=b"}, terms: jobOptionsOf(r)}
 	s.jobs["j1"] = e
-	s.applyFact(unsent{}, messages.CommandChanged{}, &messages.Job{ID: "j1", State: messages.Starting})
+	s.applyFact(unsent{}, messages.CommandChanged{}, &messages.Record{ID: "j1", State: messages.Starting})
 	require.Same(t, r, e.run)
 	require.NotNil(t, e.env)
-	s.applyFact(unsent{}, messages.CommandStarted{}, &messages.Job{ID: "j1", State: messages.Running})
+	s.applyFact(unsent{}, messages.CommandStarted{}, &messages.Record{ID: "j1", State: messages.Running})
 	require.Nil(t, e.run)
 	require.Nil(t, e.env)
 	require.Same(t, r.Open, e.terms.open)

@@ -83,7 +83,7 @@ type metaEncoder struct {
 
 // of encodes the metadata of a job, at most backends.MaxMeta bytes. If it is too long, it drops
 // what only users read first.
-func (s *metaEncoder) of(job *messages.Job) []byte {
+func (s *metaEncoder) of(job *messages.Record) []byte {
 	keep := cmp.Or(s.keep, &recoveryMeta{})
 	m := jobMeta{
 		V: jobMetaVersion, Place: s.at, Quotas: keep.quotas, Owed: keep.owed, Shown: s.terms.shown, Key: keep.key, Digest: keep.digest,
@@ -123,8 +123,8 @@ func decodeJobMeta(b []byte) *jobMeta {
 }
 
 // job returns the record that the metadata describes.
-func (m *jobMeta) job(uid messages.UID) messages.Job {
-	job := messages.Job{
+func (m *jobMeta) job(uid messages.UID) messages.Record {
+	job := messages.Record{
 		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Principal: m.Principal, Tag: m.Tag, Name: m.Name,
 		Description: m.Description, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
 		Timeout: m.Timeout, Deadline: m.Deadline, Dir: m.Dir, Created: m.Created, OnFinish: messages.Notices(m.OnFinish),
@@ -138,14 +138,14 @@ func (m *jobMeta) job(uid messages.UID) messages.Job {
 }
 
 // keeps adds FlagKept to a record if the job is kept.
-func (m *jobMeta) keeps(job *messages.Job) {
+func (m *jobMeta) keeps(job *messages.Record) {
 	if m.Kept && !job.HasFlag(messages.FlagKept) {
 		job.Flags = append(slices.Clip(job.Flags), messages.FlagKept)
 	}
 }
 
 // terms returns the options of the job.
-func (m *jobMeta) terms(job messages.Job) *jobOptions {
+func (m *jobMeta) terms(job messages.Record) *jobOptions {
 	return &jobOptions{
 		background: m.Background || m.Mode == messages.ModeAsync || m.Mode == messages.ModeDetached,
 		named:      job.Dir != "", promoteAfter: m.PromoteAfter, grace: m.Grace, onExit: m.OnExit,

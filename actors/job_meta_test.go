@@ -14,7 +14,7 @@ import (
 // the job.
 func TestAMemoThatHardlyFits(t *testing.T) {
 	for _, long := range []int{10, backends.MaxMeta} {
-		job := messages.Job{
+		job := messages.Record{
 			ID: "j1", Mode: messages.ModeSync, Background: true, Name: strings.Repeat("n", long), Command: strings.Repeat("c", long),
 			Flags: []messages.Flag{messages.FlagKept},
 		}

@@ -26,7 +26,7 @@ func TestAnEntryHasTheLastWordOfAChannel(t *testing.T) {
 func TestAForgottenJobLeavesTheKeyOfAnother(t *testing.T) {
 	s := newSupervisor(&Deps{})
 	for _, id := range []messages.JobID{"j1", "j2"} {
-		s.restoreEntry(RestoredJob{Job: messages.Job{ID: id, UID: messages.UID(id), State: messages.Retired}, Key: "k"}, nil, false)
+		s.restoreEntry(RestoredJob{Job: messages.Record{ID: id, UID: messages.UID(id), State: messages.Retired}, Key: "k"}, nil, false)
 	}
 	s.drop(s.jobs["j1"])
 	require.Equal(t, map[idempotencyKey]messages.JobID{{key: "k"}: "j2"}, s.byKey)

@@ -250,5 +250,5 @@ func of[T any](all []any) []T {
 
 // fact is a numbered fact about a job.
 func fact(n messages.Seq) messages.FactRecorded {
-	return messages.FactRecorded{Seq: n, Fact: messages.CommandStarted{Job: messages.Job{ID: "j1", Scope: "main", Seq: n}}}
+	return messages.FactRecorded{Seq: n, Fact: messages.CommandStarted{Job: messages.Record{ID: "j1", Scope: "main", Seq: n}}}
 }

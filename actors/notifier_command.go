@@ -128,7 +128,7 @@ func (e *commandNotifier) run(ctx actor.Context) {
 }
 
 // started asks how much input the job has had, since a former actor may have written some.
-func (e *commandNotifier) started(ctx actor.Context, job messages.Job) {
+func (e *commandNotifier) started(ctx actor.Context, job messages.Record) {
 	if e.job != "" || job.Tag != e.notice.current.ID() {
 		return
 	}
@@ -182,7 +182,7 @@ var notNow = []messages.Code{messages.Busy, messages.QueueFull, messages.Resourc
 
 // neverStarted reports whether a job has ended before its start without a stop by a client:
 // the node shut down, or a limit was reached.
-func neverStarted(job messages.Job) (why messages.Error, never bool) {
+func neverStarted(job messages.Record) (why messages.Error, never bool) {
 	elsewhere := job.End.Err.Code == messages.CwdNotFound || job.End.Err.Code == messages.CwdNotDir
 	switch {
 	case !job.Started.IsZero():
@@ -201,7 +201,7 @@ func (e *commandNotifier) failed(ctx actor.Context, err messages.Error, forGood 
 }
 
 // ended takes the end of the command. A command that has run is not run again.
-func (e *commandNotifier) ended(ctx actor.Context, job messages.Job) {
+func (e *commandNotifier) ended(ctx actor.Context, job messages.Record) {
 	if job.Tag != e.notice.current.ID() || !job.State.Ended() || slices.Contains(e.never, job.ID) {
 		return
 	}

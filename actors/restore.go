@@ -20,7 +20,7 @@ type RestoreState struct {
 // RestoredJob is a job in the journal: the record of its last fact, its idempotency key, and its
 // request while it is queued.
 type RestoredJob struct {
-	Job         messages.Job
+	Job         messages.Record
 	Key, Digest string
 	Run         *messages.RunCommand // nil: not recorded, or not needed any more
 	Env         []string
@@ -80,7 +80,7 @@ const OrderOf uint8 = 3
 type SmallLogs interface {
 	// Small returns all outputs of a job that is over if each is small, else nil. It does not
 	// wait.
-	Small(job messages.Job) []SmallOutput
+	Small(job messages.Record) []SmallOutput
 	// Recorded takes that the journal has the outputs of a job.
 	Recorded(uid messages.UID)
 }

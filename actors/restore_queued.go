@@ -48,7 +48,7 @@ func (s *supervisor) startPending(e *jobEntry) bool {
 
 // queueRecorded takes that a fact about a job is recorded. A queued one gets its start slot if it
 // is about to start; else its clients may be answered.
-func (s *supervisor) queueRecorded(ctx actor.Context, job messages.Job) {
+func (s *supervisor) queueRecorded(ctx actor.Context, job messages.Record) {
 	e := s.jobs[job.ID]
 	switch {
 	case e == nil || e.job.State != messages.Queued || s.jobsReleased():

@@ -194,7 +194,7 @@ func (s *scope) admit(ctx actor.Context, p placement) bool {
 }
 
 // isNew reports whether no fact about a job exists yet.
-func isNew(job *messages.Job) bool { return job.State == messages.Queued && job.Seq == 0 }
+func isNew(job *messages.Record) bool { return job.State == messages.Queued && job.Seq == 0 }
 
 func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Error) {
 	ctx.Send(ctx.Parent(), placeRejected{job: id, err: *err})

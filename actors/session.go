@@ -228,7 +228,7 @@ func (s *session) spawn(ctx actor.Context, t *ticket) {
 
 // noteAdopted records an adoption. The former actor may have received recorded, so it is
 // requested again.
-func (s *session) noteAdopted(ctx actor.Context, job *messages.Job) {
+func (s *session) noteAdopted(ctx actor.Context, job *messages.Record) {
 	s.adopted = clock()
 	if job.State.Ended() {
 		ctx.Send(ctx.Parent(), queryRecorded{at: messages.Address{Job: job.ID, Scope: s.open.Scope, Session: s.open.Session}})

@@ -128,7 +128,7 @@ type snapshotTaken struct {
 }
 
 // flagged returns the record of a job with the flags of the session.
-func (t *ticket) flagged(job *messages.Job) *messages.Job {
+func (t *ticket) flagged(job *messages.Record) *messages.Record {
 	if len(t.flags) == 0 {
 		return job
 	}

@@ -25,8 +25,8 @@ func TestFaultOfASessionWhoseJobHasBegun(t *testing.T) {
 				return newSession(s.deps, openSession{ask: messages.OpenSession{Scope: "main", Session: "s"}})
 			}), kindSession)
 			for _, p := range []placement{
-				{job: &messages.Job{ID: "j2", UID: "U2", State: messages.Queued}, slotGranted: true},
-				{job: &messages.Job{ID: "j1", UID: "U1", State: messages.Starting}, slotGranted: true},
+				{job: &messages.Record{ID: "j2", UID: "U2", State: messages.Queued}, slotGranted: true},
+				{job: &messages.Record{ID: "j1", UID: "U1", State: messages.Starting}, slotGranted: true},
 			} {
 				p.run, p.options = &messages.RunCommand{Program: messages.Program{Text: string(p.job.ID)}}, &jobOptions{}
 				s.tell(p)
@@ -54,7 +54,7 @@ func TestSessionLetsGoOfARequest(t *testing.T) {
 			return of
 		}), kindSession)
 		s.tell(placement{
-			job: &messages.Job{ID: "j1", UID: "U1", State: messages.Queued}, run: &messages.RunCommand{Program: messages.Program{Text: "make"}}, env: []string{"A=b"}, options: &jobOptions{}, slotGranted: true,
+			job: &messages.Record{ID: "j1", UID: "U1", State: messages.Queued}, run: &messages.RunCommand{Program: messages.Program{Text: "make"}}, env: []string{"A=b"}, options: &jobOptions{}, slotGranted: true,
 		})
 		if p := of.jobs["j1"].place; p.run == nil || len(p.env) != 1 {
 			t.Errorf("before it has begun the request is %v and the environment %v", p.run, p.env)

@@ -89,7 +89,7 @@ func (s *supervisor) giveUpJob(ctx actor.Context, e *jobEntry, lost subtreeLost)
 	e.sessionAbandoned = true
 	s.endHandover(ctx, e.job.ID, unsupervised(e.job.ID))
 	if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {
-		e.edit(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
+		e.edit(func(job *messages.Record) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
 		s.record(ctx, e, messages.CommandChanged{})
 	}
 	s.queueReplies(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})

@@ -106,7 +106,7 @@ func (s *supervisor) letGone(ctx actor.Context, m jobReleased) {
 	if !ok || !moving {
 		return
 	}
-	e.edit(func(job *messages.Job) { job.Scope, job.Session = to.to, messages.DefaultSession })
+	e.edit(func(job *messages.Record) { job.Scope, job.Session = to.to, messages.DefaultSession })
 	if e.run != nil {
 		run := *e.run // its former session shares the request
 		run.Scope, run.Session, run.Open = e.job.Scope, e.job.Session, nil

@@ -94,7 +94,7 @@ func (s *supervisor) changeWaits(id messages.JobID) bool {
 
 // tellChanges records the jobs that have changed since their last waiting fact.
 func (s *supervisor) tellChanges(ctx actor.Context) {
-	last := map[messages.JobID]messages.Job{}
+	last := map[messages.JobID]messages.Record{}
 	for _, r := range s.unwritten {
 		if fact, ok := r.Fact.(messages.CommandFact); ok {
 			last[fact.Record().ID] = fact.Record()

@@ -214,7 +214,7 @@ func (s *supervisor) recordNotice(ctx actor.Context, d dueNotice, m noticeResult
 	if m.err != (messages.Error{}) {
 		all[i].State = messages.NoticeGivenUp
 	}
-	e.edit(func(job *messages.Job) { job.OnFinish = all })
+	e.edit(func(job *messages.Record) { job.OnFinish = all })
 	s.record(ctx, e, messages.CommandNotified{})
 	s.noticesDone(ctx, e)
 }

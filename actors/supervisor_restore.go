@@ -76,7 +76,7 @@ func (s *supervisor) unrecordedJob(h backends.InventoryJob) RestoredJob {
 		return RestoredJob{Job: m.job(h.ID), Key: m.Key, Digest: m.Digest}
 	}
 	s.count++
-	job := messages.Job{
+	job := messages.Record{
 		Scope: messages.MainScope, Session: messages.DefaultSession, Backend: DefaultBackend, Mode: messages.ModeAsync,
 		State: messages.Starting, Created: clock(), Output: []messages.StreamOutput{{Stream: messages.Merged}},
 	}
@@ -230,7 +230,7 @@ func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, move
 	if e.leftRunning = e.leftRunning || stays; e.leftRunning {
 		e.budget = cmp.Or(e.budget, e.terms.promoteAfter)
 	}
-	e.edit(func(job *messages.Job) { job.Background = job.Background || stays })
+	e.edit(func(job *messages.Record) { job.Background = job.Background || stays })
 	s.place(ctx, e)
 	if e.job.State.Ended() || e.endPending { // its end is or will be reported
 		return
@@ -274,7 +274,7 @@ func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 }
 
 // endWithoutActor ends a job that gets no actor.
-func (s *supervisor) endWithoutActor(ctx actor.Context, e *jobEntry, job messages.Job) {
+func (s *supervisor) endWithoutActor(ctx actor.Context, e *jobEntry, job messages.Record) {
 	job.WaitingForInput, job.WaitingForSecret, job.OutputOpen, job.End.Children = false, false, false, 0
 	if !job.State.Ended() {
 		job.State, job.End.At, job.Deadline = messages.Finished, clock(), time.Time{}

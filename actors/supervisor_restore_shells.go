@@ -59,7 +59,7 @@ func (s *supervisor) rememberUses(shells []inventoryShell) {
 		at := messages.Address{Scope: h.place.Scope, Session: h.place.Session}
 		s.shells.uses[at] = &shellUse{used: clock()}
 	}
-	last := map[messages.Address]messages.Job{}
+	last := map[messages.Address]messages.Record{}
 	for _, e := range s.jobs {
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
 		if s.shells.uses[at] != nil && e.job.State.Ended() && e.job.End.At.After(last[at].End.At) {

@@ -15,7 +15,7 @@ func (s *supervisor) keepRecord(e *jobEntry) {
 	s.logBytes += logBytes(*e.job)
 }
 
-func logBytes(job messages.Job) (n int64) {
+func logBytes(job messages.Record) (n int64) {
 	for _, o := range job.Output {
 		n += o.Bytes
 	}

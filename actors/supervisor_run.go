@@ -143,8 +143,8 @@ func (s *supervisor) jobID(n int) messages.JobID {
 	return messages.JobID(fmt.Sprintf("%s%d", s.deps.prefix(), n))
 }
 
-func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages.Job {
-	job := messages.Job{
+func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages.Record {
+	job := messages.Record{
 		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Principal: r.Principal, Tag: r.Tag,
 		Name: r.Name, Description: r.Description, Command: r.Text, Argv: r.Argv,
 		Mode: cmp.Or(r.Mode, messages.ModeSync), Backend: DefaultBackend, State: messages.Queued,
@@ -244,7 +244,7 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Release(id)
 	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.slotOffered) {
-		e.edit(func(job *messages.Job) { job.State = messages.Queued }) // it cannot start yet
+		e.edit(func(job *messages.Record) { job.State = messages.Queued }) // it cannot start yet
 		e.slotGranted, e.slotOffered = false, false
 		s.admission.Readmit(id, e.job.Scope)
 		s.queuedAgain(ctx, e)
@@ -285,7 +285,7 @@ func (s *supervisor) applyUpdate(ctx actor.Context, n jobUpdate) {
 
 // applyFact puts a fact and its record into the table and the journal, and answers waiting
 // clients.
-func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
+func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job *messages.Record) {
 	e, ok := s.jobs[job.ID]
 	if !ok || e.archived || e.job.State == messages.Retired {
 		return
@@ -298,7 +298,7 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 	}
 	e.merge(job)
 	if _, ends := fact.(messages.CommandFinished); ends && len(e.job.OnFinish) > 0 {
-		e.edit(func(job *messages.Job) { job.OnFinish = s.numbered(job.OnFinish) })
+		e.edit(func(job *messages.Record) { job.OnFinish = s.numbered(job.OnFinish) })
 	}
 	if hasStarted(e.job.State) {
 		e.run, e.env = nil, nil

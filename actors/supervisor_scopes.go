@@ -295,7 +295,7 @@ func (s *supervisor) replace(ctx actor.Context, e *jobEntry) {
 	switch {
 	case s.startPending(e): // it has its slot when its start is recorded
 	case e.job.State == messages.Queued && e.slotGranted:
-		e.edit(func(job *messages.Job) { job.State = messages.Starting })
+		e.edit(func(job *messages.Record) { job.State = messages.Starting })
 	case e.job.State == messages.Queued:
 		s.grantSlots(ctx, s.admission.Release(e.job.ID))
 		s.admission.Readmit(e.job.ID, e.job.Scope)

@@ -37,7 +37,7 @@ type commandUse struct {
 }
 
 // useOf describes an ended command.
-func useOf(job messages.Job) commandUse {
+func useOf(job messages.Record) commandUse {
 	sum := sha256.Sum256([]byte(job.Command))
 	c := commandUse{hash: hex.EncodeToString(sum[:]), length: len(job.Command)}
 	if s, known := job.End.Status(); known {
@@ -54,7 +54,7 @@ func (c commandUse) end(scope messages.ScopePath, session messages.SessionID, ba
 }
 
 // endOf returns why a shell ended with a command.
-func endOf(job messages.Job) messages.EndReason {
+func endOf(job messages.Record) messages.EndReason {
 	switch {
 	case job.End.Cause.By != messages.ByNone:
 		return messages.EndStopped

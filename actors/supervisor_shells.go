@@ -146,7 +146,7 @@ func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messag
 }
 
 // shellUsed records a start or end of a command in a live shell.
-func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
+func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job *messages.Record) {
 	if len(s.shells.uses) == 0 {
 		return
 	}

@@ -20,10 +20,10 @@ func TestRoomForAShellIsFoundAtOnce(t *testing.T) {
 	}
 	for i := range finished {
 		id := messages.JobID(fmt.Sprintf("j%d", i))
-		s.jobs[id] = &jobEntry{archived: true, job: &messages.Job{ID: id, Scope: "main", Session: "s1", State: messages.Finished}}
+		s.jobs[id] = &jobEntry{archived: true, job: &messages.Record{ID: id, Scope: "main", Session: "s1", State: messages.Finished}}
 	}
 	busy := messages.Address{Scope: "main", Session: "s0"}
-	s.jobs["busy"] = &jobEntry{job: &messages.Job{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
+	s.jobs["busy"] = &jobEntry{job: &messages.Record{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
 	begin := time.Now()
 	require.Nil(t, s.checkShellLimit())
 	added := messages.Address{Scope: "main", Session: "new"}

@@ -134,7 +134,7 @@ func (s *supervisor) recordLeftRunning(ctx actor.Context, e *jobEntry) {
 		s.queuedAgain(ctx, e)
 	}
 	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.clientWaiting && !e.job.State.Ended() && !e.job.Background && !e.awaitingClient && (!e.waits() || s.waitsOn(e)) {
-		e.edit(func(job *messages.Job) { job.Background = true })
+		e.edit(func(job *messages.Record) { job.Background = true })
 		s.record(ctx, e, messages.CommandPromoted{})
 	}
 }

@@ -42,7 +42,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 		return
 	}
 	w := &waiterEntry{client: ctx.Sender(), request: r, jobs: map[messages.JobID]bool{}}
-	var jobs []messages.Job
+	var jobs []messages.Record
 	r.Jobs = slices.Clone(r.Jobs)
 	for i, id := range r.Jobs {
 		e, err := s.find(id)

@@ -16,7 +16,7 @@ import (
 type waiter struct {
 	deps    *Deps
 	ask     messages.WaitJobs
-	jobs    []messages.Job
+	jobs    []messages.Record
 	client  *actor.PID
 	machine lifecycle.Wait
 	tails   map[messages.JobID]*actor.PID // probes without a result; they stop with the waiter
@@ -29,7 +29,7 @@ type waiter struct {
 type waitTimeout struct{ noDeadLetter }
 
 // waiterProps returns the Props of a waiter for a checked request and the current records.
-func waiterProps(d *Deps, ask messages.WaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
+func waiterProps(d *Deps, ask messages.WaitJobs, jobs []messages.Record, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor {
 		return &waiter{
 			deps: d, ask: ask, jobs: jobs, client: client,
@@ -110,7 +110,7 @@ func (w *waiter) changed(ctx actor.Context, c lifecycle.Changed) {
 }
 
 // probe waits for the port of a job from its start to its end.
-func (w *waiter) probe(ctx actor.Context, job messages.Job) {
+func (w *waiter) probe(ctx actor.Context, job messages.Record) {
 	if w.over || w.ask.Condition.Kind != messages.UntilPort || job.PID == 0 {
 		return
 	}
@@ -125,7 +125,7 @@ func (w *waiter) probe(ctx actor.Context, job messages.Job) {
 }
 
 // silence ends the probe of a job that has ended without a start, and so without output.
-func (w *waiter) silence(ctx actor.Context, job messages.Job) {
+func (w *waiter) silence(ctx actor.Context, job messages.Record) {
 	if w.tails[job.ID] != nil && job.State.Ended() && job.Started.IsZero() {
 		delete(w.tails, job.ID)
 		w.step(ctx, lifecycle.Impossible{Job: job.ID})
@@ -190,7 +190,7 @@ func (w *waiter) disarm() {
 
 // streamsOf returns the named stream, or all streams if merged is named and the job has
 // separate ones.
-func streamsOf(job messages.Job, want messages.Stream) []messages.Stream {
+func streamsOf(job messages.Record, want messages.Stream) []messages.Stream {
 	all := streams(job)
 	switch {
 	case slices.Contains(all, want):

@@ -16,7 +16,7 @@ import (
 type vigil struct {
 	*stage
 	by   *client
-	jobs []messages.Job
+	jobs []messages.Record
 
 	mu      sync.Mutex
 	scribes map[messages.JobID]*scribe
@@ -95,7 +95,7 @@ func (v *vigil) job(id messages.JobID, streams ...messages.Stream) *scribe {
 	if len(streams) == 0 {
 		streams = []messages.Stream{messages.Merged}
 	}
-	j := messages.Job{ID: id, State: messages.Running, Started: time.Now()}
+	j := messages.Record{ID: id, State: messages.Running, Started: time.Now()}
 	for _, s := range streams {
 		j.Output = append(j.Output, messages.StreamOutput{Stream: s})
 	}
@@ -105,7 +105,7 @@ func (v *vigil) job(id messages.JobID, streams ...messages.Stream) *scribe {
 }
 
 // change tells the watch how a job stands now.
-func (v *vigil) change(id messages.JobID, how func(*messages.Job)) {
+func (v *vigil) change(id messages.JobID, how func(*messages.Record)) {
 	for i := range v.jobs {
 		if v.jobs[i].ID == id {
 			how(&v.jobs[i])
@@ -114,7 +114,7 @@ func (v *vigil) change(id messages.JobID, how func(*messages.Job)) {
 	}
 }
 
-func finished(j *messages.Job) { j.State = messages.Finished }
+func finished(j *messages.Record) { j.State = messages.Finished }
 
 // close ends the output of a job.
 func (v *vigil) close(id messages.JobID) {
@@ -218,7 +218,7 @@ func TestWatchInput(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
 		v.await(messages.WaitJobs{Condition: until})
-		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
+		v.change("j1", func(j *messages.Record) { j.WaitingForInput = true })
 		v.over(met("j1"))
 	})
 	onWatch(t, func(v *vigil) {
@@ -241,7 +241,7 @@ func TestWatchInput(t *testing.T) {
 		v.refuse["j1"] = messages.NoInput
 		v.await(messages.WaitJobs{Condition: until, Any: true})
 		v.silent()
-		v.change("j2", func(j *messages.Job) { j.WaitingForInput = true })
+		v.change("j2", func(j *messages.Record) { j.WaitingForInput = true })
 		v.over(met("j2"))
 	})
 	onWatch(t, func(v *vigil) { // it has been given what it waited for, as its record does not know yet
@@ -250,10 +250,10 @@ func TestWatchInput(t *testing.T) {
 		v.jobs[0].WaitingForInput = true
 		v.await(messages.WaitJobs{Condition: until})
 		v.silent()
-		v.change("j1", func(j *messages.Job) { j.WaitingForInput = false })
+		v.change("j1", func(j *messages.Record) { j.WaitingForInput = false })
 		v.silent()
 		v.stale = false
-		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
+		v.change("j1", func(j *messages.Record) { j.WaitingForInput = true })
 		v.over(met("j1"))
 	})
 	onWatch(t, func(v *vigil) { // it has only just started
@@ -262,7 +262,7 @@ func TestWatchInput(t *testing.T) {
 		v.await(messages.WaitJobs{Condition: until})
 		v.silent()
 		delete(v.refuse, "j1")
-		v.change("j1", func(*messages.Job) {})
+		v.change("j1", func(*messages.Record) {})
 		v.wantAsked(2)
 	})
 	onWatch(t, func(v *vigil) { // nobody can tell
@@ -283,7 +283,7 @@ func TestWatchGoesOnLookingForInput(t *testing.T) {
 		v.await(until)
 		v.after(asks * inputProbePause)
 		v.wantAsked(asks + 1)
-		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
+		v.change("j1", func(j *messages.Record) { j.WaitingForInput = true })
 		v.over(met("j1"))
 		v.after(asks * inputProbePause)
 		v.wantAsked(asks + 2)

@@ -128,7 +128,7 @@ func (d *daemon) kill() error {
 }
 
 // run runs a command to its end, which must be a success.
-func (d *daemon) run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+func (d *daemon) run(ctx context.Context, r messages.RunCommand) (messages.Record, error) {
 	result, err := d.Run(ctx, r)
 	return succeeded(result.Job, err)
 }

@@ -14,7 +14,7 @@ import (
 // ourCommands runs one command after the other to its result: in a node of this
 // process, in one whose jobs are in a keeper, or by a daemon.
 type ourCommands struct {
-	run func(context.Context, messages.RunCommand) (messages.Job, error)
+	run func(context.Context, messages.RunCommand) (messages.Record, error)
 	end func() error
 	n   int
 }

@@ -54,12 +54,12 @@ func (h *ourNode) close() error {
 }
 
 // run runs a command to its end, which must be a success.
-func (h *ourNode) run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+func (h *ourNode) run(ctx context.Context, r messages.RunCommand) (messages.Record, error) {
 	return succeeded(h.node.Run(ctx, r))
 }
 
 // succeeded returns an error if a job is not a success.
-func succeeded(job messages.Job, err error) (messages.Job, error) {
+func succeeded(job messages.Record, err error) (messages.Record, error) {
 	if err == nil && (job.End.Outcome != messages.Exited || job.End.Shell() != 0) {
 		err = fmt.Errorf("%q ended as %s with %d (%v)", job.Command, job.End.Outcome, job.End.Shell(), job.End.Err)
 	}
@@ -67,7 +67,7 @@ func succeeded(job messages.Job, err error) (messages.Job, error) {
 }
 
 // begin starts a command in the background and returns when it runs.
-func (h *ourNode) begin(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+func (h *ourNode) begin(ctx context.Context, r messages.RunCommand) (messages.Record, error) {
 	r.Mode = messages.ModeAsync
 	job, err := h.node.Run(ctx, r)
 	if err == nil && job.State != messages.Running {
@@ -107,15 +107,15 @@ func (h *ourNode) subscribe(ctx context.Context) (notices, error) {
 }
 
 // next returns the next job that has finished.
-func (n notices) next(ctx context.Context) (messages.Job, error) {
+func (n notices) next(ctx context.Context) (messages.Record, error) {
 	for {
 		told, err := n.sub.Next(ctx)
 		if err != nil {
-			return messages.Job{}, err
+			return messages.Record{}, err
 		}
 		switch m := told.(type) {
 		case messages.FactsDropped:
-			return messages.Job{}, errors.New("notices were dropped: the subscriber is too slow for this round")
+			return messages.Record{}, errors.New("notices were dropped: the subscriber is too slow for this round")
 		case messages.Notification:
 			if end, is := m.Fact.(messages.CommandFinished); is {
 				return end.Job, nil

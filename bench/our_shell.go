@@ -68,6 +68,6 @@ func (o *ourShell) round(ctx context.Context) (values, error) {
 }
 
 // command runs one command to its end, which must be a success.
-func (l inLiveShell) command(ctx context.Context) (messages.Job, error) {
+func (l inLiveShell) command(ctx context.Context) (messages.Record, error) {
 	return l.node.run(ctx, messages.RunCommand{Session: l.session, Program: messages.Program{Text: ":"}, Open: &l.plan})
 }

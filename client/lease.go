@@ -14,7 +14,7 @@ import (
 )
 
 // Lease is a scope that ends with End, Close or the death of this process, and everything in
-// it except kept jobs (messages.Job.Kept). A daemon that shuts down keeps the jobs; ask the
+// it except kept jobs (messages.Record.Kept). A daemon that shuts down keeps the jobs; ask the
 // next daemon for the lease again.
 type Lease struct {
 	client *Client

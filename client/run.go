@@ -76,9 +76,9 @@ func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option)
 }
 
 // Job finds a job by its id, its ULID or its name.
-func (c *Client) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	return returning(ctx, c, func() (messages.Job, error) {
-		job, err := ask[messages.Job](ctx, c, http.MethodGet, of(id), nil, nil)
+func (c *Client) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
+	return returning(ctx, c, func() (messages.Record, error) {
+		job, err := ask[messages.Record](ctx, c, http.MethodGet, of(id), nil, nil)
 		return job, err
 	})
 }
@@ -104,14 +104,14 @@ func (c *Client) Jobs(ctx context.Context, r messages.ListJobs) (messages.JobLis
 }
 
 // Remove removes a finished job and its output, and returns its record.
-func (c *Client) Remove(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	job, err := ask[messages.Job](ctx, c, http.MethodDelete, of(id), nil, nil)
+func (c *Client) Remove(ctx context.Context, id messages.JobID) (messages.Record, error) {
+	job, err := ask[messages.Record](ctx, c, http.MethodDelete, of(id), nil, nil)
 	return job, err
 }
 
 // RemoveAll removes finished jobs and their output. It returns the records of removed jobs,
 // and the refusal of each other one. An error ends it early.
-func (c *Client) RemoveAll(ctx context.Context, ids []messages.JobID) (removed []messages.Job, refused []error, err error) {
+func (c *Client) RemoveAll(ctx context.Context, ids []messages.JobID) (removed []messages.Record, refused []error, err error) {
 	for some := range slices.Chunk(ids, wire.MaxRemoved) {
 		out, err := ask[wire.Removed](ctx, c, http.MethodPost, "/v1/remove", nil, wire.NewRemove(some))
 		if errors.Is(err, noRoute) {
@@ -169,9 +169,9 @@ func (c *Client) Signal(ctx context.Context, r messages.SignalCommand) error {
 
 // Promote moves a foreground job to the background. With r.Keep it stays when the client of
 // its scope leaves.
-func (c *Client) Promote(ctx context.Context, r messages.PromoteCommand) (messages.Job, error) {
-	return returning(ctx, c, func() (messages.Job, error) {
-		job, err := ask[messages.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
+func (c *Client) Promote(ctx context.Context, r messages.PromoteCommand) (messages.Record, error) {
+	return returning(ctx, c, func() (messages.Record, error) {
+		job, err := ask[messages.Record](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
 		return job, err
 	})
 }

@@ -32,7 +32,7 @@
 //	check.go        the checks of a run request
 //	errors.go       error codes and constructors
 //	id.go           names of jobs, sessions, scopes and channels, and their bounds
-//	job.go          the record of a job
+//	record.go       the record of a job
 //	json.go         the record as JSON: how the values of each type are written and read
 //	marshal_request.go  requests as JSON: strict, by tags, with rules for types
 //	outcome.go      outcomes, causes, exit statuses, survivors

@@ -74,7 +74,7 @@ type streamJSON struct {
 	Elided     []messages.OutputGap `json:"elided"`
 }
 
-func referenceOf(j messages.Job) jobJSON {
+func referenceOf(j messages.Record) jobJSON {
 	state := j.State
 	if state == messages.Retired {
 		state = messages.Finished

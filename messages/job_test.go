@@ -13,7 +13,7 @@ func TestExitCodeOfWhatDidNotStart(t *testing.T) {
 		messages.SpawnFailed: 126, messages.KeeperUnresponsive: 125, messages.Internal: 125,
 		messages.ResourceExhausted: 125, messages.CwdNotFound: 125, messages.CwdNotDir: 125, messages.Refused: 125,
 	} {
-		job := messages.Job{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Code: code}}}
+		job := messages.Record{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Code: code}}}
 		if got := job.ExitCode(); got != want {
 			t.Errorf("%s: %d, want %d", code, got, want)
 		}

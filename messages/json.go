@@ -17,7 +17,7 @@ type Version struct{}
 const JSONVersion = 1
 
 // record is a job without its methods.
-type record Job
+type record Record
 
 // jobObject is the job object of docs/cli.md.
 type jobObject struct {
@@ -28,7 +28,7 @@ type jobObject struct {
 // MarshalJSON returns the job object of docs/cli.md. What is absent is null; lists are
 // never null, except argv of a job without one. Times are RFC 3339 in UTC with
 // nanoseconds; a time outside of its range is an error.
-func (j Job) MarshalJSON() ([]byte, error) {
+func (j Record) MarshalJSON() ([]byte, error) {
 	o := jobObject{record: record(j)}
 	if !j.Started.IsZero() && !j.End.At.IsZero() {
 		o.Duration = new(j.Duration().Milliseconds())
@@ -41,12 +41,12 @@ func (j Job) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a job object. It passes over fields that it does not know, which a
 // newer daemon may send.
-func (j *Job) UnmarshalJSON(b []byte) error {
+func (j *Record) UnmarshalJSON(b []byte) error {
 	var o jobObject
 	if err := json.Unmarshal(b, &o, read); err != nil {
 		return err
 	}
-	*j = Job(o.record)
+	*j = Record(o.record)
 	return nil
 }
 

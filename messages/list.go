@@ -59,14 +59,14 @@ const MaxTasks = 1024
 // JobList answers ListJobs.
 type JobList struct {
 	quiet
-	Jobs  []Job
+	Jobs  []Record
 	Tasks []Task
 }
 
 // JobFound answers FindJob, and RemoveJob with the record that was removed.
 type JobFound struct {
 	quiet
-	Job Job
+	Job Record
 }
 
 // JobMissing reports that the job is unknown. Category says whether it was removed.

@@ -50,14 +50,14 @@ const (
 // come after CommandRetired.
 type CommandNotified struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // Delivery is a notice for a URL.
 type Delivery struct {
 	To  string
 	Seq Seq
-	Job Job // as in CommandFinished
+	Job Record // as in CommandFinished
 }
 
 // ID returns the name of the delivery: the same at every try, and unique.

@@ -178,46 +178,46 @@ type Quota struct {
 // CommandQueued reports that the job exists and is queued.
 type CommandQueued struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // CommandStarted reports that the job's process exists.
 type CommandStarted struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // CommandPromoted reports that the job runs in the background: from the start, at a
 // client's request, or because its foreground budget is spent.
 type CommandPromoted struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // CommandStopping reports that a job is being stopped, and why.
 type CommandStopping struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // CommandDraining reports that the main process has exited and its output is being
 // drained.
 type CommandDraining struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // CommandFinished reports the outcome of the job.
 type CommandFinished struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // CommandRetired reports that the output of a finished job is closed and all its processes
 // have ended. It is the last fact of the job.
 type CommandRetired struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // CommandRejected reports that nothing was started or changed, and why.
@@ -228,8 +228,8 @@ type CommandRejected struct {
 
 // CommandFact is a fact about a job.
 type CommandFact interface {
-	Record() Job
-	With(Job) CommandFact // the same fact over another record
+	Record() Record
+	With(Record) CommandFact // the same fact over another record
 	commandFact()
 }
 
@@ -242,30 +242,30 @@ func (ofJob) commandFact() {}
 // deadline, waiting for input, a flag.
 type CommandChanged struct {
 	ofJob
-	Job Job
+	Job Record
 }
 
 // Record returns the job as it is after the fact.
-func (f CommandQueued) Record() Job   { return f.Job }
-func (f CommandStarted) Record() Job  { return f.Job }
-func (f CommandPromoted) Record() Job { return f.Job }
-func (f CommandStopping) Record() Job { return f.Job }
-func (f CommandDraining) Record() Job { return f.Job }
-func (f CommandFinished) Record() Job { return f.Job }
-func (f CommandRetired) Record() Job  { return f.Job }
-func (f CommandChanged) Record() Job  { return f.Job }
-func (f CommandNotified) Record() Job { return f.Job }
+func (f CommandQueued) Record() Record   { return f.Job }
+func (f CommandStarted) Record() Record  { return f.Job }
+func (f CommandPromoted) Record() Record { return f.Job }
+func (f CommandStopping) Record() Record { return f.Job }
+func (f CommandDraining) Record() Record { return f.Job }
+func (f CommandFinished) Record() Record { return f.Job }
+func (f CommandRetired) Record() Record  { return f.Job }
+func (f CommandChanged) Record() Record  { return f.Job }
+func (f CommandNotified) Record() Record { return f.Job }
 
 // With returns the same fact with another record.
-func (CommandQueued) With(j Job) CommandFact   { return CommandQueued{Job: j} }
-func (CommandStarted) With(j Job) CommandFact  { return CommandStarted{Job: j} }
-func (CommandPromoted) With(j Job) CommandFact { return CommandPromoted{Job: j} }
-func (CommandStopping) With(j Job) CommandFact { return CommandStopping{Job: j} }
-func (CommandDraining) With(j Job) CommandFact { return CommandDraining{Job: j} }
-func (CommandFinished) With(j Job) CommandFact { return CommandFinished{Job: j} }
-func (CommandRetired) With(j Job) CommandFact  { return CommandRetired{Job: j} }
-func (CommandChanged) With(j Job) CommandFact  { return CommandChanged{Job: j} }
-func (CommandNotified) With(j Job) CommandFact { return CommandNotified{Job: j} }
+func (CommandQueued) With(j Record) CommandFact   { return CommandQueued{Job: j} }
+func (CommandStarted) With(j Record) CommandFact  { return CommandStarted{Job: j} }
+func (CommandPromoted) With(j Record) CommandFact { return CommandPromoted{Job: j} }
+func (CommandStopping) With(j Record) CommandFact { return CommandStopping{Job: j} }
+func (CommandDraining) With(j Record) CommandFact { return CommandDraining{Job: j} }
+func (CommandFinished) With(j Record) CommandFact { return CommandFinished{Job: j} }
+func (CommandRetired) With(j Record) CommandFact  { return CommandRetired{Job: j} }
+func (CommandChanged) With(j Record) CommandFact  { return CommandChanged{Job: j} }
+func (CommandNotified) With(j Record) CommandFact { return CommandNotified{Job: j} }
 
 // Address implements Addressed.
 func (r RunCommand) Address() Address { return Address{Scope: r.Scope, Session: r.Session} }

@@ -64,7 +64,7 @@ type WaitEnded struct {
 	TimedOut   bool
 	Impossible bool // no job can meet it any more
 	Met        []JobID
-	Jobs       []Job // all of them, as they are now
+	Jobs       []Record // all of them, as they are now
 }
 
 // WaitReply is what a client may receive in answer to WaitJobs.

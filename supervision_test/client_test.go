@@ -122,7 +122,7 @@ func refusal(m any) (messages.Error, bool) {
 }
 
 // finished is the job of the one reply of a run that ended in the foreground.
-func finished(c *client) messages.Job {
+func finished(c *client) messages.Record {
 	c.h.Helper()
 	return reply[messages.CommandFinished](c).Job
 }

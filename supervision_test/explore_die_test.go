@@ -54,7 +54,7 @@ func (x *explorer) daemonDies() {
 // knowledge is what a node tells of sessions and of jobs that are over.
 type knowledge struct {
 	sessions map[messages.Address]bool
-	jobs     map[messages.UID]messages.Job // nil: nobody asked
+	jobs     map[messages.UID]messages.Record // nil: nobody asked
 }
 
 // knows asks a node that stands still what it knows, sometimes: one that is asked dies
@@ -67,7 +67,7 @@ func (x *explorer) knows() (k knowledge) {
 	if x.journalFails() {
 		return k
 	}
-	k.sessions, k.jobs = map[messages.Address]bool{}, map[messages.UID]messages.Job{}
+	k.sessions, k.jobs = map[messages.Address]bool{}, map[messages.UID]messages.Record{}
 	for _, m := range x.ask(messages.ListSessions{}).heard() {
 		for _, s := range m.(messages.SessionList).Sessions {
 			k.sessions[messages.Address{Scope: s.Scope, Session: s.Session}] = true
@@ -131,7 +131,7 @@ func (x *explorer) keysLost() bool {
 // checkFormer compares what a client of a killed node was told with what became of
 // the job: an end that was told before it was recorded is the same, or it was that
 // of a job that had not begun.
-func (x *explorer) checkFormer(job messages.Job, told map[messages.UID]*tale) {
+func (x *explorer) checkFormer(job messages.Record, told map[messages.UID]*tale) {
 	t := told[job.UID]
 	if t == nil || t.end == nil || t.end.End.Outcome == messages.FailedToStart && t.end.Started.IsZero() {
 		if !job.Started.IsZero() && !x.journalFailed() && !x.cut && !x.left && !x.lost[job.UID] {

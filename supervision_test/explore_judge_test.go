@@ -142,7 +142,7 @@ func (x *explorer) checkTold(told map[messages.UID]*tale) {
 
 // checkOutcome compares the outcome in a reply with the recorded one. A node that
 // is cut short may have told more than it has recorded.
-func (x *explorer) checkOutcome(job messages.Job, told map[messages.UID]*tale) {
+func (x *explorer) checkOutcome(job messages.Record, told map[messages.UID]*tale) {
 	t := told[job.UID]
 	switch {
 	case x.cut && (t == nil || t.end == nil):
@@ -160,7 +160,7 @@ func (x *explorer) checkKeys() {
 	for _, c := range x.runs {
 		key := c.request.(messages.RunCommand).Key
 		for _, m := range c.heard() {
-			var job messages.Job
+			var job messages.Record
 			switch m := m.(type) {
 			case messages.CommandPromoted:
 				job = m.Job

@@ -102,8 +102,8 @@ func (x *explorer) checkRecords() {
 
 // tale is what the journal tells of a job.
 type tale struct {
-	last     messages.Job
-	end      *messages.Job // its outcome
+	last     messages.Record
+	end      *messages.Record // its outcome
 	promoted bool
 }
 

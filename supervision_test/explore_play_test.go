@@ -51,7 +51,7 @@ type call struct {
 	text string
 	dies bool // with its node
 	over bool
-	job  messages.Job
+	job  messages.Record
 	err  error
 	stop context.CancelFunc
 }

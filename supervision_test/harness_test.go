@@ -232,7 +232,7 @@ func textOf(r messages.RunCommand) string {
 }
 
 // job is what the node tells of a job, by id, uid or name.
-func (h *house) job(id messages.JobID) messages.Job {
+func (h *house) job(id messages.JobID) messages.Record {
 	h.Helper()
 	return reply[messages.JobFound](h.ask(messages.FindJob{Job: id})).Job
 }

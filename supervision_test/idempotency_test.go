@@ -136,7 +136,7 @@ func TestIdempotencyPastACrash(t *testing.T) {
 // The door of the library makes another ULID for each try: the job is one.
 func TestIdempotencyByTheDoor(t *testing.T) {
 	inHouse(t, func(h *house) {
-		jobs := make(chan messages.Job, 2)
+		jobs := make(chan messages.Record, 2)
 		for range 2 {
 			go func() {
 				job, err := h.node.Run(context.Background(), keyed("k", "make"))
@@ -173,7 +173,7 @@ func (h *house) call(r messages.RunCommand, patience time.Duration) <-chan calle
 }
 
 type called struct {
-	job messages.Job
+	job messages.Record
 	err error
 	at  time.Duration
 }

@@ -20,7 +20,7 @@ func TestTheJournalOnlyReadsWhatItWrites(t *testing.T) {
 	j, err := journal.OpenBolt(filepath.Join(dir, "journal.db"), journal.BoltOptions{NoSync: true})
 	require.NoError(t, err)
 	defer j.Close()
-	job := messages.Job{ID: "j1", UID: "U1", End: messages.End{Code: new(0)}, Output: []messages.StreamOutput{{Lines: new(int64(0)), LinesExact: true}}}
+	job := messages.Record{ID: "j1", UID: "U1", End: messages.End{Code: new(0)}, Output: []messages.StreamOutput{{Lines: new(int64(0)), LinesExact: true}}}
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		seen := 0

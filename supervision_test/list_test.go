@@ -22,7 +22,7 @@ func (h *house) listed(r messages.ListJobs) []messages.JobID {
 }
 
 // ended runs a short job to its end.
-func (h *house) ended(r messages.RunCommand) messages.Job {
+func (h *house) ended(r messages.RunCommand) messages.Record {
 	h.Helper()
 	c, p := h.start(r)
 	p.Exit(0)

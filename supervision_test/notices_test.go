@@ -29,7 +29,7 @@ type try struct {
 	to, id string
 	seq    messages.Seq
 	at     time.Time
-	job    messages.Job
+	job    messages.Record
 }
 
 // Deliver implements actors.Webhooks.
@@ -100,7 +100,7 @@ var (
 const there, elsewhere = "https://there/hook", "https://elsewhere/hook"
 
 // ends runs a job to its end that is to be told.
-func (h *house) ends(text string, code int, to ...string) messages.Job {
+func (h *house) ends(text string, code int, to ...string) messages.Record {
 	h.Helper()
 	c, p := h.start(messages.RunCommand{Program: messages.Program{Text: text}, OnFinish: to})
 	p.Exit(code)

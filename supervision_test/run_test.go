@@ -212,7 +212,7 @@ func TestRunDrains(t *testing.T) {
 // The door of the library: a record with sizes, a caller who gives up.
 func TestRunByTheDoor(t *testing.T) {
 	inHouse(t, func(h *house) {
-		done := make(chan messages.Job, 1)
+		done := make(chan messages.Record, 1)
 		go func() {
 			job, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "a"}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
 			if err != nil {

@@ -35,8 +35,8 @@ func (h *house) endUnrecorded() {
 }
 
 // endsTold are the ends of jobs that ran, as their clients were told.
-func (h *house) endsTold() map[messages.UID]messages.Job {
-	told := map[messages.UID]messages.Job{}
+func (h *house) endsTold() map[messages.UID]messages.Record {
+	told := map[messages.UID]messages.Record{}
 	for _, c := range h.clients {
 		for _, m := range c.heard() {
 			if end, is := m.(messages.CommandFinished); is && !end.Job.Started.IsZero() {
@@ -49,7 +49,7 @@ func (h *house) endsTold() map[messages.UID]messages.Job {
 
 // nextTells opens a node behind one that is over, of which clients were told ends that
 // its journal does not have.
-func (h *house) nextTells(told map[messages.UID]messages.Job) {
+func (h *house) nextTells(told map[messages.UID]messages.Record) {
 	h.Helper()
 	want(h, "living", len(h.engine.Live()), 0)
 	want(h, "ends that are with the engine", len(h.engine.Unsettled()), len(told))

@@ -10,7 +10,7 @@ import (
 // Command is the state of one command. Job is its record, which every fact carries;
 // Job.State is its phase. A record is replaced, never changed, so that all actors share it.
 type Command struct {
-	Job    *messages.Job
+	Job    *messages.Record
 	Limits Limits
 
 	stoppers []ReplyID // clients that wait for the end of the process tree
@@ -28,7 +28,7 @@ type Command struct {
 
 // Rebuild returns the machine of a job after a crash of its actor or a restart of the node.
 // It takes the facts that the engine replays and reports none of them twice.
-func Rebuild(job *messages.Job, limits Limits) Command {
+func Rebuild(job *messages.Record, limits Limits) Command {
 	return Command{Job: job, Limits: limits}
 }
 
@@ -98,7 +98,7 @@ func (c *Command) tell(fact messages.CommandFact) Tell {
 }
 
 // edit returns the record for changes. It copies a record that other actors may have.
-func (c *Command) edit() *messages.Job {
+func (c *Command) edit() *messages.Record {
 	if !c.own {
 		job := *c.Job
 		c.Job, c.own = &job, true

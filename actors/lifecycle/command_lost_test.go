@@ -14,7 +14,7 @@ func TestLostProcess(t *testing.T) {
 		if phase.name == "queued" || phase.name == "retired" {
 			continue // nobody has asked an engine, or nothing is left to lose
 		}
-		c := Rebuild(&messages.Job{ID: "j1", Created: noon}, Limits{})
+		c := Rebuild(&messages.Record{ID: "j1", Created: noon}, Limits{})
 		told := 0
 		step := func(event any) (todo []Effect) {
 			c, todo = c.Step(noon, event)
@@ -53,7 +53,7 @@ func TestLostProcess(t *testing.T) {
 
 // The record of a lost job has what is left of its output, and says what is not.
 func TestLostProcessKeepsItsOutput(t *testing.T) {
-	job := messages.Job{ID: "j1", Created: noon, Started: noon, State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
+	job := messages.Record{ID: "j1", Created: noon, Started: noon, State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
 	lost := messages.ProcessLost{
 		Seq: 9, At: noon, Sizes: messages.Sizes{messages.Stdout: 70_000}, Flags: []messages.Flag{messages.FlagOutputLost},
 		Outputs: []messages.OutputState{{Stream: messages.Stdout, File: "/log", Elided: []messages.OutputGap{{From: 1, To: 2}}}},

@@ -11,7 +11,7 @@ import (
 // The end of a job says where its output is and what of it was not kept; what is said
 // without either takes neither back.
 func TestAnEndTellsOfItsOutputs(t *testing.T) {
-	c := Command{Job: &messages.Job{ID: "j1", Output: []messages.StreamOutput{{}}}}
+	c := Command{Job: &messages.Record{ID: "j1", Output: []messages.StreamOutput{{}}}}
 	for _, event := range []any{Placed{}, Granted{}, messages.ProcessStarted{PID: 42, At: noon}} {
 		c, _ = c.Step(noon, event)
 	}

@@ -156,7 +156,7 @@ func (j *judge) heard(fact messages.CommandFact) {
 }
 
 // constant checks what must stay as it was.
-func (j *judge) constant(was messages.Job, event any) {
+func (j *judge) constant(was messages.Record, event any) {
 	now := *j.c.Job
 	if was.State.Ended() {
 		if now.End.Outcome != was.End.Outcome || now.End.Cause != was.End.Cause || now.End.Signal != was.End.Signal || now.End.At != was.End.At || now.End.Shell() != was.End.Shell() {

@@ -83,7 +83,7 @@ var events = []struct {
 // subject is a job of ten minutes' budget and an hour's timeout, made at noon.
 func subject() Command {
 	return Command{
-		Job:    &messages.Job{ID: "j1", Created: noon, Output: []messages.StreamOutput{{Stream: messages.Merged}}},
+		Job:    &messages.Record{ID: "j1", Created: noon, Output: []messages.StreamOutput{{Stream: messages.Merged}}},
 		Limits: Limits{PromoteAfter: 10 * time.Minute, Timeout: time.Hour},
 	}
 }

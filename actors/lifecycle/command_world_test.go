@@ -17,7 +17,7 @@ type world struct {
 	*judge
 	limits    Limits
 	granted   bool
-	record    messages.Job     // as it was last told, or first made
+	record    messages.Record  // as it was last told, or first made
 	unwritten []messages.State // ends that were told and are not recorded
 	words     []messages.State // that these are recorded is on its way
 	gone      bool             // the actor has left for good

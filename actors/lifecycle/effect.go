@@ -75,7 +75,7 @@ type (
 	// record is Retired then.
 	Tell struct {
 		Fact messages.CommandFact // with an empty record
-		Job  *messages.Job
+		Job  *messages.Record
 		Last bool
 	}
 	// Reply answers a client.

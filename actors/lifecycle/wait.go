@@ -11,7 +11,7 @@ import (
 type Wait struct {
 	Ask messages.WaitJobs
 
-	jobs     []messages.Job
+	jobs     []messages.Record
 	met      []messages.JobID
 	hopeless []messages.JobID
 	done     bool
@@ -20,7 +20,7 @@ type Wait struct {
 // Events of a wait.
 type (
 	// Changed is the new record of a job.
-	Changed struct{ Job messages.Job }
+	Changed struct{ Job messages.Record }
 	// Met says that a job met the condition.
 	Met struct{ Job messages.JobID }
 	// InputWaiting says that a job waits for input after it has read all that it was sent.
@@ -37,7 +37,7 @@ type (
 )
 
 // NewWait returns a wait for jobs with the given records.
-func NewWait(ask messages.WaitJobs, jobs []messages.Job) Wait {
+func NewWait(ask messages.WaitJobs, jobs []messages.Record) Wait {
 	return Wait{Ask: ask, jobs: slices.Clone(jobs)}
 }
 
@@ -89,7 +89,7 @@ func (w Wait) waitsForInput(e InputWaiting) Wait {
 }
 
 // look checks the record of a job against the condition.
-func (w Wait) look(j messages.Job) Wait {
+func (w Wait) look(j messages.Record) Wait {
 	switch w.Ask.Condition.Kind {
 	case messages.UntilExit, "":
 		if j.State.Ended() {

@@ -12,26 +12,26 @@ import (
 )
 
 // jobs are running ones.
-func jobs(ids ...messages.JobID) []messages.Job {
-	var out []messages.Job
+func jobs(ids ...messages.JobID) []messages.Record {
+	var out []messages.Record
 	for _, id := range ids {
-		out = append(out, messages.Job{ID: id, State: messages.Running})
+		out = append(out, messages.Record{ID: id, State: messages.Running})
 	}
 	return out
 }
 
 // done is a job that has finished; awaiting one that waits for input.
 func done(id messages.JobID) Changed {
-	return Changed{messages.Job{ID: id, State: messages.Finished}}
+	return Changed{messages.Record{ID: id, State: messages.Finished}}
 }
 
 func awaiting(id messages.JobID) Changed {
-	return Changed{messages.Job{ID: id, State: messages.Running, WaitingForInput: true}}
+	return Changed{messages.Record{ID: id, State: messages.Running, WaitingForInput: true}}
 }
 
 // blocked is a job whose output has waited for room.
 func blocked(id messages.JobID) Changed {
-	return Changed{messages.Job{ID: id, State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}}}
+	return Changed{messages.Record{ID: id, State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}}}
 }
 
 func TestWatchTable(t *testing.T) {
@@ -47,7 +47,7 @@ func TestWatchTable(t *testing.T) {
 		{"both", messages.UntilExit, false, []any{done("a"), done("b")}, "satisfied [a b]"},
 		{"the default is the exit", "", false, []any{done("b"), done("a")}, "satisfied [b a]"},
 		{"any", messages.UntilExit, true, []any{done("b")}, "satisfied [b]"},
-		{"a retired one has ended", messages.UntilExit, true, []any{Changed{messages.Job{ID: "a", State: messages.Retired}}}, "satisfied [a]"},
+		{"a retired one has ended", messages.UntilExit, true, []any{Changed{messages.Record{ID: "a", State: messages.Retired}}}, "satisfied [a]"},
 		{"the same one twice", messages.UntilExit, false, []any{done("a"), done("a")}, ""},
 		{"time is up", messages.UntilExit, false, []any{done("a"), TimeUp{}}, "timed out [a]"},
 		{"input", messages.UntilInput, true, []any{awaiting("b"), InputWaiting{Job: "b"}}, "satisfied [b]"},
@@ -124,7 +124,7 @@ func TestWatchOfAnyEvents(t *testing.T) {
 		over := end != nil
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			id := rapid.SampledFrom(ids).Draw(t, "job")
-			event := rapid.SampledFrom([]any{done(id), awaiting(id), Changed{messages.Job{ID: id, State: messages.Running}}, Met{id}, InputWaiting{Job: id}, Impossible{id}, TimeUp{}}).Draw(t, "event")
+			event := rapid.SampledFrom([]any{done(id), awaiting(id), Changed{messages.Record{ID: id, State: messages.Running}}, Met{id}, InputWaiting{Job: id}, Impossible{id}, TimeUp{}}).Draw(t, "event")
 			before, records := w, slices.Clone(w.jobs)
 			if w, end = w.Step(event); !reflect.DeepEqual(before.jobs, records) {
 				t.Fatal("a state that was left has changed")
@@ -141,7 +141,7 @@ func TestWatchOfAnyEvents(t *testing.T) {
 				t.Fatalf("%q, want %q; met %v, lost %v", got, want, met, lost)
 			}
 			if over = end != nil; over {
-				if len(end.Met) != len(met) || !slices.EqualFunc(end.Jobs, last, func(a, b messages.Job) bool { return a.State == b.State && a.WaitingForInput == b.WaitingForInput }) {
+				if len(end.Met) != len(met) || !slices.EqualFunc(end.Jobs, last, func(a, b messages.Record) bool { return a.State == b.State && a.WaitingForInput == b.WaitingForInput }) {
 					t.Fatalf("met %v, jobs %+v; want %v, %+v", end.Met, end.Jobs, met, last)
 				}
 			}
@@ -155,7 +155,7 @@ func TestWatchOfAnyEvents(t *testing.T) {
 }
 
 // tally is what an event means for a condition.
-func tally(kind messages.ConditionKind, event any, met, lost map[messages.JobID]bool, last []messages.Job) {
+func tally(kind messages.ConditionKind, event any, met, lost map[messages.JobID]bool, last []messages.Record) {
 	switch e := event.(type) {
 	case Met:
 		met[e.Job] = true

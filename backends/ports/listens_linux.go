@@ -16,7 +16,7 @@ const listening = "0A"
 
 // listens reports whether a process of the job has a socket that listens on port, on any
 // address of the machine.
-func listens(job messages.Job, port int) bool {
+func listens(job messages.Record, port int) bool {
 	sockets := map[string]bool{} // links of their descriptors
 	for _, table := range []string{"tcp", "tcp6"} {
 		listeners(fmt.Sprintf("/proc/%d/net/%s", job.PID, table), port, sockets)
@@ -50,7 +50,7 @@ func listeners(path string, port int, into map[string]bool) {
 
 // members returns the processes of a job: those of its cgroup, or else its main process's
 // descendants and process session.
-func members(job messages.Job) []int {
+func members(job messages.Record) []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil

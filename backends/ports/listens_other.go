@@ -11,7 +11,7 @@ import (
 
 // listens reports whether any process of this machine listens on port. This platform does not
 // show the owner of a socket.
-func listens(_ messages.Job, port int) bool {
+func listens(_ messages.Record, port int) bool {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort("localhost", strconv.Itoa(port)), patience)
 	if err != nil {
 		return false

@@ -24,7 +24,7 @@ type Prober struct{}
 // Await calls found once, in its own goroutine, when a process of the job listens on the port of
 // c. If c names a host, it waits until that host accepts a connection on the port instead. found
 // is not called after stop has returned. Neither Await nor stop waits for a probe in progress.
-func (Prober) Await(job messages.Job, c messages.Condition, found func()) (stop func()) {
+func (Prober) Await(job messages.Record, c messages.Condition, found func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &wait{job: job, condition: c, found: found}
 	go w.look(ctx)
@@ -38,7 +38,7 @@ func (Prober) Await(job messages.Job, c messages.Condition, found func()) (stop 
 
 // wait is one call of Await.
 type wait struct {
-	job       messages.Job
+	job       messages.Record
 	condition messages.Condition
 
 	mu    sync.Mutex

@@ -97,7 +97,7 @@ func (c *chaos) text(name string) string {
 
 // ended waits until no job of a round runs and no notice is pending, and returns the records
 // by their names.
-func (c *chaos) ended(r *chaosRound) map[string]messages.Job {
+func (c *chaos) ended(r *chaosRound) map[string]messages.Record {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), tooLong)
 	defer cancel()
@@ -106,7 +106,7 @@ func (c *chaos) ended(r *chaosRound) map[string]messages.Job {
 	var before []string // what was open in the last list that came
 	for {
 		list, err := c.client.Jobs(ctx, messages.ListJobs{Finished: true})
-		records, open := map[string]messages.Job{}, []string{}
+		records, open := map[string]messages.Record{}, []string{}
 		for _, job := range list.Jobs {
 			if !slices.ContainsFunc(r.jobs, func(j *chaosJob) bool { return j.key == job.Name }) {
 				continue
@@ -141,7 +141,7 @@ func (j *chaosJob) since(times ...[]time.Time) bool {
 }
 
 // judgeRuns checks how often a job ran, and that it has a record.
-func (c *chaos) judgeRuns(r *chaosRound, j *chaosJob, e evidence, record messages.Job, known bool) {
+func (c *chaos) judgeRuns(r *chaosRound, j *chaosJob, e evidence, record messages.Record, known bool) {
 	c.t.Helper()
 	if len(e.starts) > 1 || len(e.ends) > 1 {
 		c.wrong("twice", "%s (%s) ran as %v, ended as %v", j.key, j.kind, e.starts, e.ends)
@@ -166,7 +166,7 @@ func (c *chaos) judgeRuns(r *chaosRound, j *chaosJob, e evidence, record message
 }
 
 // judgeRecord compares a record with the evidence.
-func (c *chaos) judgeRecord(r *chaosRound, j *chaosJob, e evidence, record messages.Job) {
+func (c *chaos) judgeRecord(r *chaosRound, j *chaosJob, e evidence, record messages.Record) {
 	c.t.Helper()
 	started, over := len(e.starts) > 0, len(e.ends) > 0
 	keeper := j.since(r.keeperDied) || j.kind == cliDetached && j.since(r.aloneDied)
@@ -209,7 +209,7 @@ func (c *chaos) judgeRecord(r *chaosRound, j *chaosJob, e evidence, record messa
 }
 
 // judgeOutput compares the stored output with what the job printed.
-func (c *chaos) judgeOutput(r *chaosRound, j *chaosJob, record messages.Job) {
+func (c *chaos) judgeOutput(r *chaosRound, j *chaosJob, record messages.Record) {
 	c.t.Helper()
 	if record.End.Outcome == messages.FailedToStart {
 		return
@@ -260,7 +260,7 @@ func isPart(of, text string) bool {
 }
 
 // stored reads a stream of a job.
-func (c *chaos) stored(record messages.Job, stream messages.Stream) (string, []messages.OutputGap, error) {
+func (c *chaos) stored(record messages.Record, stream messages.Stream) (string, []messages.OutputGap, error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), tooLong)
 	defer cancel()
 	out, err := c.client.Output(ctx, messages.JobID(record.UID), client.Range{Stream: stream})
@@ -280,7 +280,7 @@ func (c *chaos) stored(record messages.Job, stream messages.Stream) (string, []m
 var ownLines = regexp.MustCompile(`\r\x1b\[K(troupe: running[^\r\n]*)?|(?m)^troupe: .*\n`)
 
 // judgeClient compares what a client was told with the record.
-func (c *chaos) judgeClient(r *chaosRound, j *chaosJob, e evidence, told toldEnd, record messages.Job, known bool) {
+func (c *chaos) judgeClient(r *chaosRound, j *chaosJob, e evidence, told toldEnd, record messages.Record, known bool) {
 	c.t.Helper()
 	want, whole := record.ExitCode(), record.End.Outcome == messages.Exited || record.End.Outcome == messages.Signaled
 	if !known && e.local() && len(e.ends) == 1 {
@@ -320,7 +320,7 @@ func (c *chaos) judgeClient(r *chaosRound, j *chaosJob, e evidence, told toldEnd
 }
 
 // judgeNotices checks that each notice came once, with the true end, or was given up.
-func (c *chaos) judgeNotices(r *chaosRound, records map[string]messages.Job) {
+func (c *chaos) judgeNotices(r *chaosRound, records map[string]messages.Record) {
 	c.t.Helper()
 	text, err := os.ReadFile(r.notices)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -115,7 +115,7 @@ func TestFaultOutputOfALostJob(t *testing.T) {
 }
 
 // isLost checks that each verb shows the output of a job to be lost.
-func (m *mortal) isLost(job messages.Job) {
+func (m *mortal) isLost(job messages.Record) {
 	m.t.Helper()
 	job = m.awaitEnd(messages.JobID(job.UID))
 	require.Equal(m.t, messages.Lost, job.End.Outcome)
@@ -142,20 +142,20 @@ func TestFaultDeadlineWithoutADaemon(t *testing.T) {
 	r.Timeout = 700 * time.Millisecond
 	asSet := m.run(r)
 	r.Timeout = time.Hour
-	shorter, longer := m.run(r), messages.Job{}
+	shorter, longer := m.run(r), messages.Record{}
 	require.NoError(t, m.client.Deadline(t.Context(), messages.ChangeDeadline{Job: messages.JobID(shorter.UID), After: 700 * time.Millisecond}))
 	r.Timeout = 5 * time.Second
 	longer = m.run(r)
 	require.NoError(t, m.client.Deadline(t.Context(), messages.ChangeDeadline{Job: messages.JobID(longer.UID), After: time.Hour}))
 	cgroup := cgroupOf(t, longer.PID)
 	m.killed()
-	for _, job := range []messages.Job{asSet, shorter} {
+	for _, job := range []messages.Record{asSet, shorter} {
 		settles(t, "jobs behind their deadline", 0, func() int { return map[bool]int{true: 1}[alive(strconv.Itoa(job.PID))] })
 	}
 	// The last one would have ended by now.
 	<-time.After(time.Until(longer.Started.Add(5*time.Second + 500*time.Millisecond)))
 	m.again()
-	for _, job := range []messages.Job{asSet, shorter} {
+	for _, job := range []messages.Record{asSet, shorter} {
 		job = m.awaitEnd(messages.JobID(job.UID))
 		require.Equal(t, messages.TimedOut, job.End.Outcome)
 		require.Empty(t, job.End.Survivors)
@@ -187,7 +187,7 @@ func TestOutputNeverEntersTheKeeper(t *testing.T) {
 }
 
 // holds waits until the log of a job has so many bytes.
-func (m *mortal) holds(job messages.Job, size int64) {
+func (m *mortal) holds(job messages.Record, size int64) {
 	m.t.Helper()
 	out, err := m.client.Output(m.t.Context(), messages.JobID(job.UID), client.Range{Offset: size - 1, Limit: 1, Follow: true})
 	require.NoError(m.t, err)

@@ -14,7 +14,7 @@ import (
 func TestKilledDaemonsClosedSessions(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	run := func(session messages.SessionID, text string) messages.Job {
+	run := func(session messages.SessionID, text string) messages.Record {
 		t.Helper()
 		result, err := m.client.Run(t.Context(), messages.RunCommand{
 			Scope: "a/b", Session: session, Program: messages.Program{Text: text}, Env: messages.Env{Set: []string{"PATH=/usr/bin:/bin"}}, Open: &messages.SessionPlan{Backend: messages.BackendShell, Shell: "bash", Dir: "/"},

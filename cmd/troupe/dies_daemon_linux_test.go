@@ -82,13 +82,13 @@ func TestFaultDaemonDiesAroundAStart(t *testing.T) {
 	for i := range instants(8) {
 		file := m.file("ran" + strconv.Itoa(i))
 		r := messages.RunCommand{Program: messages.Program{Text: "echo x >> " + file + "; exit 3"}, Key: "k" + strconv.Itoa(i), Mode: messages.ModeAsync}
-		answered := make(chan messages.Job, 1)
+		answered := make(chan messages.Record, 1)
 		requested := make(chan struct{})
 		go func() {
 			close(requested)
 			result, err := m.client.Run(t.Context(), r)
 			if err != nil {
-				result.Job = messages.Job{}
+				result.Job = messages.Record{}
 			}
 			answered <- result.Job
 		}()
@@ -155,7 +155,7 @@ func TestFaultDaemonDiesAroundAStartWithoutAKey(t *testing.T) {
 func TestFaultDaemonDiesWhileJobsEnd(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	ends := make(chan messages.Job, 1000)
+	ends := make(chan messages.Record, 1000)
 	listening := make(chan struct{})
 	go func() {
 		defer close(ends)

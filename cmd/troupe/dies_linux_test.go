@@ -76,7 +76,7 @@ func (m *mortal) killed() {
 }
 
 // run asks for a job in the background.
-func (m *mortal) run(r messages.RunCommand) messages.Job {
+func (m *mortal) run(r messages.RunCommand) messages.Record {
 	m.t.Helper()
 	r.Mode = messages.ModeAsync
 	result, err := m.client.Run(m.t.Context(), r)
@@ -85,7 +85,7 @@ func (m *mortal) run(r messages.RunCommand) messages.Job {
 }
 
 // awaitEnd waits for the end of a job and returns its record.
-func (m *mortal) awaitEnd(id messages.JobID) messages.Job {
+func (m *mortal) awaitEnd(id messages.JobID) messages.Record {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 3*tooLong)
 	defer cancel()

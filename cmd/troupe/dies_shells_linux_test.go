@@ -20,7 +20,7 @@ func (m *mortal) kept(pattern string) int {
 }
 
 // inShell runs a text in a live shell.
-func (m *mortal) inShell(session messages.SessionID, backend, text string) messages.Job {
+func (m *mortal) inShell(session messages.SessionID, backend, text string) messages.Record {
 	m.t.Helper()
 	result, err := m.client.Run(m.t.Context(), messages.RunCommand{
 		Session: session, Program: messages.Program{Text: text}, Env: messages.Env{Set: []string{"PATH=/usr/bin:/bin"}}, Open: &messages.SessionPlan{Backend: backend, Shell: "bash", Dir: "/"},

@@ -112,13 +112,13 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	ends := m.run(messages.RunCommand{Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	merged := m.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("seq 1 %d; exit 4", n)}})
 	apart := m.run(messages.RunCommand{Program: messages.Program{Text: fmt.Sprintf("seq 1 %d >&2; exit 4", n)}, Stdio: messages.Stdio{Streams: messages.SeparateStreams}})
-	for _, job := range []messages.Job{merged, apart} {
+	for _, job := range []messages.Record{merged, apart} {
 		m.flagged(job, messages.FlagLogBlocked)
 	}
 	m.killed()
 	fills(t, state)
 	m.again()
-	for _, job := range []messages.Job{merged, apart} {
+	for _, job := range []messages.Record{merged, apart} {
 		now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
 		require.NoError(t, err)
 		require.Equal(t, messages.Running, now.State)
@@ -128,7 +128,7 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	require.Equal(t, messages.Cancelled, m.awaitEnd(messages.JobID(ends.UID)).End.Outcome)
 	require.NoError(t, unix.Mount("", state, "", unix.MS_REMOUNT, "size=300m"))
 	want := sequenceSum(n)
-	for job, stream := range map[*messages.Job]messages.Stream{&merged: messages.Merged, &apart: messages.Stderr} {
+	for job, stream := range map[*messages.Record]messages.Stream{&merged: messages.Merged, &apart: messages.Stderr} {
 		over := m.awaitEnd(messages.JobID(job.UID))
 		require.Equal(t, messages.Exited, over.End.Outcome)
 		require.Equal(t, 4, over.End.Shell())
@@ -149,7 +149,7 @@ func fills(t *testing.T, dir string) {
 }
 
 // flagged waits until a job has a flag.
-func (m *mortal) flagged(job messages.Job, flag messages.Flag) {
+func (m *mortal) flagged(job messages.Record, flag messages.Flag) {
 	m.t.Helper()
 	settles(m.t, "jobs without "+string(flag), 0, func() int {
 		now, err := m.client.Job(m.t.Context(), messages.JobID(job.UID))

@@ -14,7 +14,7 @@ import (
 func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	jobs := []messages.Job{
+	jobs := []messages.Record{
 		{ID: "j1", Name: strings.Repeat("long-", 12), Scope: "main/ci", Session: "default", State: messages.Running, Background: true, Started: now, Command: "make every thing"},
 		{ID: "j2", Name: "b", Scope: "main", Session: "default", State: messages.Queued, Created: now, Command: "true"},
 	}
@@ -36,21 +36,21 @@ func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 func TestStatusTexts(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	ended := func(j messages.Job) messages.Job {
+	ended := func(j messages.Record) messages.Record {
 		j.State, j.End.At = messages.Finished, now.Add(-2*time.Minute)
 		return j
 	}
-	for want, j := range map[string]messages.Job{
+	for want, j := range map[string]messages.Record{
 		"running 3s":                     {State: messages.Running, Background: true, Started: now.Add(-3 * time.Second)},
 		"running 3s, foreground":         {State: messages.Running, Started: now.Add(-3 * time.Second)},
 		"queued 1m":                      {State: messages.Queued, Created: now.Add(-time.Minute)},
 		"running 3s, waits for input":    {State: messages.Running, WaitingForInput: true, Started: now.Add(-3 * time.Second)},
-		"exited 7, 2m ago":               ended(messages.Job{End: messages.End{Outcome: messages.Exited, Code: new(7)}}),
-		"signal KILL, 2m ago":            ended(messages.Job{End: messages.End{Outcome: messages.Signaled, Signal: "KILL"}}),
-		"timed out, 2m ago":              ended(messages.Job{End: messages.End{Outcome: messages.TimedOut}}),
-		"cancelled, 2m ago":              ended(messages.Job{End: messages.End{Outcome: messages.Cancelled}}),
-		"failed to start, 2m ago":        ended(messages.Job{End: messages.End{Outcome: messages.FailedToStart}}),
-		"lost, 2m ago":                   ended(messages.Job{End: messages.End{Outcome: messages.Lost}}),
+		"exited 7, 2m ago":               ended(messages.Record{End: messages.End{Outcome: messages.Exited, Code: new(7)}}),
+		"signal KILL, 2m ago":            ended(messages.Record{End: messages.End{Outcome: messages.Signaled, Signal: "KILL"}}),
+		"timed out, 2m ago":              ended(messages.Record{End: messages.End{Outcome: messages.TimedOut}}),
+		"cancelled, 2m ago":              ended(messages.Record{End: messages.End{Outcome: messages.Cancelled}}),
+		"failed to start, 2m ago":        ended(messages.Record{End: messages.End{Outcome: messages.FailedToStart}}),
+		"lost, 2m ago":                   ended(messages.Record{End: messages.End{Outcome: messages.Lost}}),
 		"running 3s, output was blocked": {State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}, Started: now.Add(-3 * time.Second)},
 	} {
 		require.Equal(t, want, statusText(j, now))
@@ -60,7 +60,7 @@ func TestStatusTexts(t *testing.T) {
 // One of something is one.
 func TestNumbersOfThings(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, recordText(messages.Job{ID: "j1", End: messages.End{Children: 1}, OutputOpen: true}, time.Now()), "leftover  1 process, output still open\n")
-	require.Contains(t, recordText(messages.Job{ID: "j1", End: messages.End{Children: 2}}, time.Now()), "leftover  2 processes\n")
+	require.Contains(t, recordText(messages.Record{ID: "j1", End: messages.End{Children: 1}, OutputOpen: true}, time.Now()), "leftover  1 process, output still open\n")
+	require.Contains(t, recordText(messages.Record{ID: "j1", End: messages.End{Children: 2}}, time.Now()), "leftover  2 processes\n")
 	require.Equal(t, "1 job, 2 sessions", quotaText(messages.ScopeQuota{Jobs: 1, Sessions: 2}))
 }

@@ -75,7 +75,7 @@ func TestFaultLesseeIsKilled(t *testing.T) {
 
 // runs waits until a job is running. The keeper reports a start that was not recorded
 // yet.
-func (m *mortal) runs(id messages.JobID) (job messages.Job) {
+func (m *mortal) runs(id messages.JobID) (job messages.Record) {
 	m.t.Helper()
 	settles(m.t, "starts that are not told", 0, func() int {
 		var err error
@@ -153,7 +153,7 @@ func TestFaultDaemonDiesUnderARun(t *testing.T) {
 		m.dies()
 		require.Error(t, <-broken)
 		m.again()
-		answered := make(chan messages.Job, 1)
+		answered := make(chan messages.Record, 1)
 		go func() {
 			result, err := m.client.Run(t.Context(), r, client.WithText(100))
 			if err == nil && result.Text.Text == "over\n" {

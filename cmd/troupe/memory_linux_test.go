@@ -45,7 +45,7 @@ func TestFaultMemoryPressureEndsJobs(t *testing.T) {
 	m := servesWithin(t, 56<<20)
 	first := m.run(messages.RunCommand{Program: messages.Program{Text: "exec sleep 600"}})
 	keeper := m.keeper()
-	var jobs []messages.Job
+	var jobs []messages.Record
 	for range 160 {
 		result, err := m.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "x=$(head -c 300000 /dev/zero | tr '\\0' x); read y"}, Mode: messages.ModeAsync, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 		var refused *messages.Error

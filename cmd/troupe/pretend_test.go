@@ -97,7 +97,7 @@ func TestSurvivorsAreTold(t *testing.T) {
 func TestMissingLinesAreTold(t *testing.T) {
 	t.Parallel()
 	d := pretends(t, map[string]any{
-		"GET /v1/jobs/{id}":        messages.Job{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
+		"GET /v1/jobs/{id}":        messages.Record{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
 		"GET /v1/jobs/{id}/text":   wire.Page{V: wire.Version, Text: "x\ny\n", From: 9995, To: 9999, Bytes: 9999, Lines: new(int64(90)), Truncated: true},
 		"GET /v1/jobs/{id}/output": &messages.Error{Code: messages.OutputUnavailable, Message: "this is as far as it goes"},
 	})
@@ -113,7 +113,7 @@ func TestOnlyWhatComesIsFollowed(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
 	d := pretends(t, map[string]any{
-		"GET /v1/jobs/{id}":      messages.Job{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
+		"GET /v1/jobs/{id}":      messages.Record{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
 		"GET /v1/jobs/{id}/text": wire.Page{V: wire.Version, Text: "y\n", From: 9997, To: 9999, Bytes: 9999, Lines: new(int64(90)), Truncated: true},
 	}, func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/output") {
@@ -173,7 +173,7 @@ func TestCompletionGivesUp(t *testing.T) {
 func TestCompletionHasTheLivingFirst(t *testing.T) {
 	t.Parallel()
 	d := pretends(t, map[string]any{
-		"GET /v1/jobs": wire.JobList{V: wire.Version, Jobs: []messages.Job{{ID: "j7", Name: "web", Command: "serve"}}},
+		"GET /v1/jobs": wire.JobList{V: wire.Version, Jobs: []messages.Record{{ID: "j7", Name: "web", Command: "serve"}}},
 	}, func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Query().Get("finished") == "" {
 			return false

@@ -75,9 +75,9 @@ func listJobs(a *connect.Command, f *psFlags) error {
 
 // jobTable lists jobs. SCOPE stays empty if all jobs are in the main scope, and SESSION for
 // the default session; the table omits columns without text.
-func jobTable(jobs []messages.Job, now time.Time) *out.Table {
+func jobTable(jobs []messages.Record, now time.Time) *out.Table {
 	t := &out.Table{Head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, Spare: []int{5, 3, 2}, Long: 1} // OUTPUT, SESSION, SCOPE; NAME
-	apart := slices.ContainsFunc(jobs, func(j messages.Job) bool { return j.Scope != messages.MainScope })
+	apart := slices.ContainsFunc(jobs, func(j messages.Record) bool { return j.Scope != messages.MainScope })
 	for _, j := range jobs {
 		scope, session := "", ""
 		if apart {
@@ -100,7 +100,7 @@ func jobTable(jobs []messages.Job, now time.Time) *out.Table {
 }
 
 // outputBytes returns the bytes that a job has written to all streams.
-func outputBytes(j messages.Job) uint64 {
+func outputBytes(j messages.Record) uint64 {
 	sum := int64(0)
 	for _, out := range j.Output {
 		sum += out.Bytes
@@ -109,7 +109,7 @@ func outputBytes(j messages.Job) uint64 {
 }
 
 // statusText describes the state of a job and its age.
-func statusText(j messages.Job, now time.Time) string {
+func statusText(j messages.Record, now time.Time) string {
 	if j.State.Ended() {
 		return endText(j) + ", " + out.Ago(now.Sub(j.End.At)) + " ago"
 	}
@@ -132,7 +132,7 @@ func statusText(j messages.Job, now time.Time) string {
 }
 
 // endText describes the outcome of a job.
-func endText(j messages.Job) string {
+func endText(j messages.Record) string {
 	switch j.End.Outcome {
 	case messages.Exited:
 		return fmt.Sprintf("exited %d", j.End.Shell())

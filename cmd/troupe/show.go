@@ -36,7 +36,7 @@ func showCommand(m *cli.Main) *cobra.Command {
 }
 
 // recordText renders a job's record, one line for each field that is set.
-func recordText(j messages.Job, now time.Time) string {
+func recordText(j messages.Record, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", j.ID, out.Clean(out.Shorten(j.Command, recordWidth)))
 	line := func(name, format string, args ...any) {

@@ -66,7 +66,7 @@ type shutdownResult struct {
 }
 
 // printRunning prints what continues without the daemon, and how to reach it.
-func printRunning(m *cli.Main, on connect.RunOn, jobs []messages.Job) {
+func printRunning(m *cli.Main, on connect.RunOn, jobs []messages.Record) {
 	counts := on.Counts()
 	if counts == "" {
 		return

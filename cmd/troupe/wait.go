@@ -163,11 +163,11 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 }
 
 // endedWell reports whether a job has exited with 0, or still runs.
-func endedWell(j messages.Job) bool { return !j.State.Ended() || j.ExitCode() == 0 }
+func endedWell(j messages.Record) bool { return !j.State.Ended() || j.ExitCode() == 0 }
 
 // neverText explains why a condition can no longer be met: the jobs have ended, or they
 // have no open input to wait for.
-func neverText(jobs []messages.Job) string {
+func neverText(jobs []messages.Record) string {
 	switch ends := endsText(jobs); {
 	case ends != "":
 		return ends
@@ -178,7 +178,7 @@ func neverText(jobs []messages.Job) string {
 }
 
 // endsText lists the ended jobs with their outcomes.
-func endsText(jobs []messages.Job) string {
+func endsText(jobs []messages.Record) string {
 	var ends []string
 	for _, j := range jobs {
 		if j.State.Ended() {

@@ -13,16 +13,16 @@ type Host interface {
 	// Run runs one command and returns when it has ended or is in the background. If ctx
 	// ends first, the job is stopped. known, if not nil, receives the job's ULID as soon as
 	// the node knows the job. The Text is the end of its output, at most most bytes.
-	Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, Text, error)
-	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
-	Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error)
+	Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, Text, error)
+	Job(ctx context.Context, id messages.JobID) (messages.Record, error)
+	Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Record, error)
 	Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error)
 	Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error)
 	Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error)
 	CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error)
 	Signal(ctx context.Context, r messages.SignalCommand) error
 	// Promote moves a job to the background. The job still ends with its client.
-	Promote(ctx context.Context, id messages.JobID) (messages.Job, error)
+	Promote(ctx context.Context, id messages.JobID) (messages.Record, error)
 	Input(ctx context.Context, r messages.WriteInput) error
 	Type(ctx context.Context, id messages.JobID, keys string) error
 	Paste(ctx context.Context, id messages.JobID, text string) error

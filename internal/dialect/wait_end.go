@@ -17,24 +17,24 @@ const (
 
 // WaitEnd waits for the end of a job and returns its record. It repeats a wait that failed
 // as long as the job runs. The error is that of ctx, or says why there is no record.
-func WaitEnd(ctx context.Context, h Host, id messages.JobID) (messages.Job, error) {
+func WaitEnd(ctx context.Context, h Host, id messages.JobID) (messages.Record, error) {
 	for again := (Backoff{}); ; {
 		end, err := h.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}})
 		if err == nil && len(end.Jobs) == 1 && end.Jobs[0].State.Ended() {
 			return end.Jobs[0], nil
 		}
 		if ctx.Err() != nil {
-			return messages.Job{}, ctx.Err()
+			return messages.Record{}, ctx.Err()
 		}
 		job, err := h.Job(ctx, id)
 		switch {
 		case err == nil && job.State.Ended():
 			return job, nil
 		case err != nil && !IsTransient(err):
-			return messages.Job{}, err
+			return messages.Record{}, err
 		}
 		if err := again.Wait(ctx); err != nil {
-			return messages.Job{}, err
+			return messages.Record{}, err
 		}
 	}
 }

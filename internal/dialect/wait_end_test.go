@@ -17,18 +17,18 @@ import (
 type waited struct {
 	dialect.Host
 	await func() (messages.WaitEnded, error)
-	job   func() (messages.Job, error)
+	job   func() (messages.Record, error)
 }
 
 func (h waited) Await(context.Context, messages.WaitJobs) (messages.WaitEnded, error) {
 	return h.await()
 }
 
-func (h waited) Job(context.Context, messages.JobID) (messages.Job, error) { return h.job() }
+func (h waited) Job(context.Context, messages.JobID) (messages.Record, error) { return h.job() }
 
 var (
-	running  = messages.Job{State: messages.Running}
-	finished = messages.Job{State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
+	running  = messages.Record{State: messages.Running}
+	finished = messages.Record{State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
 	busy     = &messages.Error{Code: messages.Busy, Message: "too many questions"}
 )
 
@@ -39,13 +39,13 @@ func TestTheEndOfAJobIsItsRecords(t *testing.T) {
 		refused := waited{
 			await: func() (messages.WaitEnded, error) {
 				if asked++; asked < 20 {
-					return messages.WaitEnded{Jobs: []messages.Job{running}}, busy
+					return messages.WaitEnded{Jobs: []messages.Record{running}}, busy
 				}
-				return messages.WaitEnded{Satisfied: true, Jobs: []messages.Job{finished}}, nil
+				return messages.WaitEnded{Satisfied: true, Jobs: []messages.Record{finished}}, nil
 			},
-			job: func() (messages.Job, error) {
+			job: func() (messages.Record, error) {
 				if asked%2 == 0 {
-					return messages.Job{}, busy
+					return messages.Record{}, busy
 				}
 				return running, nil
 			},
@@ -71,11 +71,11 @@ func TestTheEndOfAJobThatIsGoneIsNotKnown(t *testing.T) {
 	gone := errors.New("the host has gone")
 	h := waited{
 		await: func() (messages.WaitEnded, error) { return messages.WaitEnded{}, gone },
-		job:   func() (messages.Job, error) { return messages.Job{}, gone },
+		job:   func() (messages.Record, error) { return messages.Record{}, gone },
 	}
 	_, err := dialect.WaitEnd(t.Context(), h, "j")
 	require.ErrorIs(t, err, gone)
-	h.job = func() (messages.Job, error) { return finished, nil }
+	h.job = func() (messages.Record, error) { return finished, nil }
 	job, err := dialect.WaitEnd(t.Context(), h, "j")
 	require.NoError(t, err)
 	require.Equal(t, finished, job)

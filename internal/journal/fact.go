@@ -57,7 +57,7 @@ func decodeFact(b []byte) (messages.Fact, error) {
 		return nil, fmt.Errorf("unknown kind %d of a fact: %w", kind, ErrNewer)
 	}
 	if about, is := kinds[kind].(messages.CommandFact); is {
-		job, err := decode[messages.Job](b[size:])
+		job, err := decode[messages.Record](b[size:])
 		return about.With(job).(messages.Fact), err
 	}
 	v := reflect.New(reflect.TypeOf(kinds[kind]))

@@ -140,7 +140,7 @@ func TestFactsRoundTrip(t *testing.T) {
 // A moment is the same one in another zone, and without a clock reading.
 func TestFactsKeepTheMoment(t *testing.T) {
 	at := time.Now().In(time.FixedZone("east", 3600))
-	b, err := journal.EncodeFact(messages.CommandQueued{Job: messages.Job{Created: at}})
+	b, err := journal.EncodeFact(messages.CommandQueued{Job: messages.Record{Created: at}})
 	must(t, err)
 	got, err := journal.DecodeFact(b)
 	must(t, err)

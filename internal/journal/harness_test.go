@@ -84,9 +84,9 @@ func byKey(t testing.TB, j journal.Jobs, principal messages.Principal, key strin
 }
 
 // aJob is a record as a usual job has it at its end.
-func aJob(id messages.JobID) messages.Job {
+func aJob(id messages.JobID) messages.Record {
 	at := began
-	return messages.Job{
+	return messages.Record{
 		ID: id, UID: messages.UID("01JD" + fmt.Sprintf("%022s", id)), Scope: "main", Session: "default",
 		Command: "go test ./... -run TestHouse", Mode: messages.ModeSync, Backend: "pipe", State: messages.Finished,
 		End: messages.End{Outcome: messages.Exited, At: at, Rusage: messages.Rusage{User: time.Millisecond, System: time.Millisecond, MaxRSS: 9000}, Code: new(0)}, PID: 4242, StartTime: 123456, Isolation: messages.InCgroup, Dir: "/src/project",
@@ -137,7 +137,7 @@ func ids(t testing.TB, entries []journal.Entry, err error) string {
 func facts(from, to messages.Seq) []messages.FactRecorded {
 	var out []messages.FactRecorded
 	for n := from; n <= to; n++ {
-		out = append(out, messages.FactRecorded{Seq: n, Fact: messages.CommandQueued{Job: messages.Job{Seq: n}}})
+		out = append(out, messages.FactRecorded{Seq: n, Fact: messages.CommandQueued{Job: messages.Record{Seq: n}}})
 	}
 	return out
 }

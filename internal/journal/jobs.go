@@ -69,8 +69,8 @@ type Request struct {
 
 // Entry is the stored state of one job.
 type Entry struct {
-	Job messages.Job `cbor:"1,keyasint,omitzero"` // from its latest fact, with the number of that fact
-	Key Key          `cbor:"2,keyasint,omitzero"` // zero: none
+	Job messages.Record `cbor:"1,keyasint,omitzero"` // from its latest fact, with the number of that fact
+	Key Key             `cbor:"2,keyasint,omitzero"` // zero: none
 	// Request is set while the job is queued, if its request was recorded; else its fields are
 	// zero.
 	Request Request `cbor:"3,keyasint,omitzero"`

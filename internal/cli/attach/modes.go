@@ -31,7 +31,7 @@ func (s *attachSession) resize(ctx context.Context, size messages.Terminal) {
 
 // queryModes stores in s.modes the sequences that give our terminal the state of the job's:
 // screen, key and mouse modes, and the cursor line. Output from byte from on follows them.
-func (s *attachSession) queryModes(job messages.Job) (from int64) {
+func (s *attachSession) queryModes(job messages.Record) (from int64) {
 	from = job.Output[0].Bytes
 	if !s.screen.Out.Terminal {
 		return from

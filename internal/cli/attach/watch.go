@@ -13,7 +13,7 @@ import (
 // watchTerminal shows the job's terminal on ours, if both exist: the raw output, without
 // queries and clipboard access. It first draws the alternate screen as text, or the cursor
 // line. Output from byte from on follows. leave restores our terminal.
-func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func()) {
+func (s *attachSession) watchTerminal(job messages.Record) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
 	if job.Terminal == (messages.Terminal{}) || !s.screen.Out.Terminal || !terminal.InForeground(s.Main) {
 		return from, leave

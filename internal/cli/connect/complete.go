@@ -84,7 +84,7 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 					list = all
 				}
 			}
-			meant := map[string]messages.Job{} // by name: a live job, else the newest
+			meant := map[string]messages.Record{} // by name: a live job, else the newest
 			for _, job := range list.Jobs {
 				if other := meant[job.Name]; other.UID == "" || other.State.Ended() || !job.State.Ended() {
 					meant[job.Name] = job
@@ -100,7 +100,7 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 
 // jobWords returns the words for a job that begin with typed: its id, its name and its
 // ULID. The name is left out if it means another job, the ULID before uidTyped characters.
-func jobWords(job messages.Job, typed string, named bool) (words []string) {
+func jobWords(job messages.Record, typed string, named bool) (words []string) {
 	about := out.Clean(out.Shorten(job.Command, completionWidth))
 	name, uid := job.Name, string(job.UID)
 	if typed == "" || !named {

@@ -177,7 +177,7 @@ func (a *Command) UntilReaderGone(do func() error) error {
 
 // ExitAs ends a verb with the exit status of a job. If the job failed to start or was
 // lost it prints the error first: the status then says little.
-func ExitAs(a *Command, job messages.Job) error {
+func ExitAs(a *Command, job messages.Record) error {
 	if job.End.Outcome == messages.FailedToStart || job.End.Outcome == messages.Lost {
 		a.PrintError(&job.End.Err)
 	}
@@ -193,4 +193,4 @@ func Acknowledge(a *Command, err error) error {
 }
 
 // UID returns the name of a job that no other job ever gets.
-func UID(job messages.Job) messages.JobID { return messages.JobID(job.UID) }
+func UID(job messages.Record) messages.JobID { return messages.JobID(job.UID) }

@@ -84,7 +84,7 @@ func (k OutputLogs) States(ids []string) map[spill.Name]spill.State {
 }
 
 // Small implements actors.SmallLogs.
-func (k OutputLogs) Small(job messages.Job) (all []actors.SmallOutput) {
+func (k OutputLogs) Small(job messages.Record) (all []actors.SmallOutput) {
 	if k.Journal == nil {
 		return nil
 	}

@@ -143,21 +143,21 @@ func (n *metrics) count(m any) {
 }
 
 // wrote counts what a job has written beyond before bytes.
-func (n *metrics) wrote(job messages.Job, before int64) {
+func (n *metrics) wrote(job messages.Record, before int64) {
 	if more := written(job) - before; more > 0 {
 		n.bytes.WithLabelValues(n.scopes.of(job.Scope)).Add(float64(more))
 	}
 }
 
 // remember stores the counted bytes of a job until it is retired.
-func (n *metrics) remember(job messages.Job) {
+func (n *metrics) remember(job messages.Record) {
 	if len(n.counted) < maxCounted {
 		n.counted[job.UID] = written(job)
 	}
 }
 
 // written returns how many bytes a job has written on all its streams.
-func written(job messages.Job) (sum int64) {
+func written(job messages.Record) (sum int64) {
 	for _, out := range job.Output {
 		sum += out.Bytes
 	}

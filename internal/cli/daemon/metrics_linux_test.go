@@ -14,8 +14,8 @@ func TestLateOutputIsCountedWithinABound(t *testing.T) {
 	t.Parallel()
 	n := newNumbers()
 	count := func(fact messages.Fact) { n.count(messages.Notification{Fact: fact}) }
-	job := func(i, bytes int) messages.Job {
-		return messages.Job{UID: messages.UID(string(rune(i))), Scope: "main", Output: []messages.StreamOutput{{Bytes: int64(bytes)}}}
+	job := func(i, bytes int) messages.Record {
+		return messages.Record{UID: messages.UID(string(rune(i))), Scope: "main", Output: []messages.StreamOutput{{Bytes: int64(bytes)}}}
 	}
 	for i := range maxCounted + 1 {
 		count(messages.CommandFinished{Job: job(i, 2)})

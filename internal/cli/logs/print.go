@@ -193,7 +193,7 @@ func leftEarly(err error) error {
 }
 
 // streams returns the streams to print.
-func (f *Flags) streams(job messages.Job) ([]messages.Stream, error) {
+func (f *Flags) streams(job messages.Record) ([]messages.Stream, error) {
 	var all []messages.Stream
 	for _, out := range job.Output {
 		if out.Stream.String() == f.Stream {

@@ -91,7 +91,7 @@ func nothing(err error) (noReply, error) { return noReply{}, err }
 
 // Run implements mcp.Host. It gives the request an idempotency key: the job can outlive the
 // daemon, and a repeat then joins it.
-func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, mcp.Text, error) {
+func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, mcp.Text, error) {
 	if r.Key == "" {
 		r.Key = ulid.Make().String()
 	}
@@ -101,7 +101,7 @@ func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known f
 		with = append(with, client.WithID(func(id messages.JobID) { once.Do(func() { known(id) }) }))
 	}
 	var text mcp.Text
-	job, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Job, error) {
+	job, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Record, error) {
 		result, err := c.Run(ctx, r, with...)
 		if result.Text != nil {
 			text = mcp.Text{Text: result.Text.Text, Truncated: result.Text.Truncated}
@@ -112,12 +112,12 @@ func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known f
 }
 
 // Job implements mcp.Host.
-func (h *Host) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Job, error) { return c.Job(ctx, id) })
+func (h *Host) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Record, error) { return c.Job(ctx, id) })
 }
 
 // Jobs implements mcp.Host.
-func (h *Host) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
+func (h *Host) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Record, error) {
 	list, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.JobList, error) { return c.Jobs(ctx, r) })
 	return list.Jobs, err
 }
@@ -149,8 +149,10 @@ func (h *Host) Signal(ctx context.Context, r messages.SignalCommand) error {
 }
 
 // Promote implements mcp.Host.
-func (h *Host) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Job, error) { return c.Promote(ctx, messages.PromoteCommand{Job: id}) })
+func (h *Host) Promote(ctx context.Context, id messages.JobID) (messages.Record, error) {
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Record, error) {
+		return c.Promote(ctx, messages.PromoteCommand{Job: id})
+	})
 }
 
 // Input implements mcp.Host.

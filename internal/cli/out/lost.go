@@ -4,7 +4,7 @@ import "troupe/messages"
 
 // WhyLost explains why a part of an output is missing, as far as the record shows. A limit
 // keeps the beginning, so a gap at byte 0 has another cause.
-func WhyLost(job messages.Job) string {
+func WhyLost(job messages.Record) string {
 	outside := job.HasFlag(messages.FlagLogTampered) || job.HasFlag(messages.FlagLogUnlinked)
 	whole := job.State.Ended() // no gaps when the job ended
 	for _, out := range job.Output {

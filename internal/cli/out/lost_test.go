@@ -14,7 +14,7 @@ func TestWhyAnOutputIsMissing(t *testing.T) {
 	gap := func(from int64) []messages.StreamOutput {
 		return []messages.StreamOutput{{Elided: []messages.OutputGap{{From: from, To: from + 1}}}}
 	}
-	for want, jobs := range map[string][]messages.Job{
+	for want, jobs := range map[string][]messages.Record{
 		"the output reached its limit":  {{State: messages.Retired, Output: gap(5)}, {State: messages.Running, Output: []messages.StreamOutput{{}}}},
 		"lost after the end of the job": {{State: messages.Retired, Output: []messages.StreamOutput{{}}}},
 		"file was changed or remove":    {{State: messages.Retired, Output: gap(0)}, {State: messages.Running, Flags: []messages.Flag{messages.FlagLogUnlinked}}},

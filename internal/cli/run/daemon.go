@@ -38,7 +38,7 @@ func newRemote(c *client.Client, text, person bool) *daemonHost {
 	return &daemonHost{client: c, text: text, person: person, known: make(chan struct{}), answered: make(chan struct{}), cancel: func() {}}
 }
 
-func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
+func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Record, error)) {
 	r.UID = messages.UID(ulid.Make().String())
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
@@ -46,7 +46,7 @@ func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (mess
 	if h.text {
 		with = append(with, client.WithText(view.DefaultBytes))
 	}
-	return messages.JobID(r.UID), func() (messages.Job, error) {
+	return messages.JobID(r.UID), func() (messages.Record, error) {
 		defer cancel()
 		defer h.markKnown() // for a run that joins another, the reply comes first
 		defer close(h.answered)
@@ -104,7 +104,7 @@ func (h *daemonHost) name(id messages.JobID) messages.JobID {
 	return cmp.Or(h.joined, id)
 }
 
-func (h *daemonHost) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (h *daemonHost) job(ctx context.Context, id messages.JobID) (messages.Record, error) {
 	return h.client.Job(ctx, h.name(id))
 }
 
@@ -152,7 +152,7 @@ func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messag
 }
 
 // view returns the end of a single stream, or of both as the reply had it.
-func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, error) {
+func (h *daemonHost) view(ctx context.Context, job messages.Record) (view.View, error) {
 	if len(job.Output) != 1 {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -167,7 +167,7 @@ func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, err
 	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
 }
 
-func (h *daemonHost) keep(_ messages.Job, out messages.StreamOutput) (string, error) {
+func (h *daemonHost) keep(_ messages.Record, out messages.StreamOutput) (string, error) {
 	return out.File, nil
 }
 

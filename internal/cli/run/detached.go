@@ -117,7 +117,7 @@ func (l detachedNode) ours() bool { return false }
 func (l detachedNode) pacer() (asker, time.Duration) { return nil, 0 }
 
 // tellDetached prints where the log and the pid file of a detached job are.
-func (g *foreground) tellDetached(job messages.Job) {
+func (g *foreground) tellDetached(job messages.Record) {
 	if len(job.Output) == 0 || job.Output[0].File == "" { // queued
 		return
 	}

@@ -130,7 +130,7 @@ func (g *foreground) feed(ctx context.Context) {
 // tellGoesOn reports that the command is still running. A program that reads stdout
 // gets only the id; a note for users follows in the foreground, or if the id was not
 // written.
-func (g *foreground) tellGoesOn(job messages.Job) error {
+func (g *foreground) tellGoesOn(job messages.Record) error {
 	var err error
 	switch {
 	case g.flags.JSON:

@@ -102,13 +102,13 @@ func (g *foreground) run() error {
 
 // begunBefore reports whether a background run is complete: its command has started.
 // With a repeated key the command may have ended already.
-func (g *foreground) begunBefore(job messages.Job) bool {
+func (g *foreground) begunBefore(job messages.Record) bool {
 	return g.request.Mode.Background() && !job.Started.IsZero() && g.signals.Got == 0 && g.fault == nil
 }
 
 // ended is the reply to the run.
 type ended struct {
-	job messages.Job
+	job messages.Record
 	err error
 }
 
@@ -164,7 +164,7 @@ func (g *foreground) wait(end <-chan ended) ended {
 // flush shows the rest of what the command had written when it ended. It does not show
 // later output of leftover processes. A signal limits its time: the reader may never
 // return.
-func (g *foreground) flush(job messages.Job) {
+func (g *foreground) flush(job messages.Record) {
 	sizes := map[messages.Stream]int64{}
 	for _, out := range job.Output {
 		sizes[out.Stream] = out.Bytes

@@ -14,8 +14,8 @@ import (
 type host interface {
 	// submit sends the request. id names the job from now on; end waits for the reply,
 	// once.
-	submit(r messages.RunCommand) (id messages.JobID, end func() (messages.Job, error))
-	job(ctx context.Context, id messages.JobID) (messages.Job, error)
+	submit(r messages.RunCommand) (id messages.JobID, end func() (messages.Record, error))
+	job(ctx context.Context, id messages.JobID) (messages.Record, error)
 	stop(ctx context.Context, r messages.StopCommand) error
 	// output follows a stream from one offset to another (negative: to its end).
 	output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error)
@@ -24,8 +24,8 @@ type host interface {
 	// count counts the lines of a stream; view returns the end of all streams as text;
 	// keep names a file that outlives us.
 	count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error)
-	view(ctx context.Context, job messages.Job) (view.View, error)
-	keep(job messages.Job, out messages.StreamOutput) (string, error)
+	view(ctx context.Context, job messages.Record) (view.View, error)
+	keep(job messages.Record, out messages.StreamOutput) (string, error)
 	// pacer returns what pauses the job for a slow reader, and how long the reader may
 	// block us before it is used.
 	pacer() (asker, time.Duration)
@@ -45,12 +45,12 @@ type follower interface {
 // localHost runs the command in a node of this process.
 type localHost struct{ node *troupe.Node }
 
-func (l localHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
+func (l localHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Record, error)) {
 	s := l.node.Submit(r)
-	return messages.JobID(s.UID), func() (messages.Job, error) { return s.Wait(context.Background()) }
+	return messages.JobID(s.UID), func() (messages.Record, error) { return s.Wait(context.Background()) }
 }
 
-func (l localHost) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (l localHost) job(ctx context.Context, id messages.JobID) (messages.Record, error) {
 	return l.node.Job(ctx, id)
 }
 
@@ -89,11 +89,11 @@ func (l localHost) count(ctx context.Context, id messages.JobID, stream messages
 	return l.node.Read(ctx, messages.ReadOutput{Job: id, Stream: stream, View: messages.View{Kind: messages.ViewSize}})
 }
 
-func (l localHost) view(_ context.Context, job messages.Job) (view.View, error) {
+func (l localHost) view(_ context.Context, job messages.Record) (view.View, error) {
 	return l.node.View(job, view.Options{Bytes: view.DefaultBytes})
 }
 
-func (l localHost) keep(job messages.Job, out messages.StreamOutput) (string, error) {
+func (l localHost) keep(job messages.Record, out messages.StreamOutput) (string, error) {
 	return l.node.KeepOutput(job, out.Stream)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // resultObject is what run --json prints: the job with the text of its output.
 type resultObject struct {
-	job  messages.Job
+	job  messages.Record
 	more resultText
 }
 
@@ -39,7 +39,7 @@ func (o *resultObject) MarshalJSON() ([]byte, error) {
 // object waits for the result object, which takes long for gigabytes of output. The
 // first signal ends the counting of lines. After a second one, or ReaderPatience, the
 // object has no text.
-func (g *foreground) object(job messages.Job, result func(context.Context, messages.Job) *resultObject) *resultObject {
+func (g *foreground) object(job messages.Record, result func(context.Context, messages.Record) *resultObject) *resultObject {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	made := make(chan *resultObject, 1)
@@ -65,7 +65,7 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 
 // bare returns an object without text and files: a file that was not kept ends with the
 // node.
-func bare(job messages.Job) *resultObject {
+func bare(job messages.Record) *resultObject {
 	object := &resultObject{job: job, more: resultText{Truncated: wrote(job)}}
 	object.job.Output = slices.Clone(job.Output)
 	for i := range object.job.Output {
@@ -75,13 +75,13 @@ func bare(job messages.Job) *resultObject {
 }
 
 // wrote reports whether a job has written any output.
-func wrote(job messages.Job) bool {
+func wrote(job messages.Record) bool {
 	return slices.ContainsFunc(job.Output, func(out messages.StreamOutput) bool { return out.Bytes > 0 })
 }
 
 // result makes the object: exact counts, a file with the bytes that the text leaves
 // out, and the text. It does not change job.
-func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject {
+func (g *foreground) result(ctx context.Context, job messages.Record) *resultObject {
 	object := &resultObject{job: job}
 	object.job.Output = slices.Clone(job.Output)
 	shown, err := g.host.view(ctx, job)
@@ -130,7 +130,7 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 
 // keep moves the output to a file that outlives us. Without such a file the field is
 // "".
-func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
+func (g *foreground) keep(job messages.Record, out *messages.StreamOutput) {
 	file, err := g.host.keep(job, *out)
 	if err != nil {
 		g.screen.Notef("cannot keep the %s output: %v", out.Stream, err)

@@ -24,13 +24,13 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer told.Close()
-	job := messages.Job{UID: "J", End: messages.End{Outcome: messages.Exited}, Output: []messages.StreamOutput{{Bytes: 9, File: "/goes/with/the/node"}}}
-	heeds := func(ctx context.Context, job messages.Job) *resultObject {
+	job := messages.Record{UID: "J", End: messages.End{Outcome: messages.Exited}, Output: []messages.StreamOutput{{Bytes: 9, File: "/goes/with/the/node"}}}
+	heeds := func(ctx context.Context, job messages.Record) *resultObject {
 		<-ctx.Done()
 		return &resultObject{job: job, more: resultText{Text: "seen"}}
 	}
 	for name, at := range map[string]struct {
-		result  func(context.Context, messages.Job) *resultObject
+		result  func(context.Context, messages.Record) *resultObject
 		signals int
 		want    resultText
 		took    time.Duration
@@ -48,7 +48,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 				over := make(chan struct{})
 				result := at.result
 				if result == nil {
-					result = func(context.Context, messages.Job) *resultObject {
+					result = func(context.Context, messages.Record) *resultObject {
 						<-over
 						return nil
 					}

@@ -44,7 +44,7 @@ func (g *foreground) warnOutputFull(ctx context.Context) func() {
 
 // atLimit reports whether the command waits at the limit of its own quota. Otherwise
 // the disk is full before that limit.
-func atLimit(q messages.Quota, job messages.Job) bool {
+func atLimit(q messages.Quota, job messages.Record) bool {
 	return q.Policy == string(spill.Pause) && slices.ContainsFunc(job.Output, func(out messages.StreamOutput) bool {
 		return out.Bytes >= q.Bytes
 	})

@@ -57,7 +57,7 @@ func (g *foreground) drawProgress(ctx context.Context, begun time.Time) {
 	}
 }
 
-func progressLine(job messages.Job, since time.Duration) string {
+func progressLine(job messages.Record, since time.Duration) string {
 	line := fmt.Sprintf("troupe: %s %s", job.State, since.Truncate(time.Second))
 	bytes := int64(0)
 	for _, out := range job.Output {

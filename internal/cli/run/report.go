@@ -16,7 +16,7 @@ import (
 
 // leftovers returns how many processes the command has left that will end with the
 // node.
-func (g *foreground) leftovers(job messages.Job) int {
+func (g *foreground) leftovers(job messages.Record) int {
 	if job.End.Children == 0 || !g.host.ours() {
 		return 0
 	}
@@ -50,7 +50,7 @@ func (g *foreground) shutdown() error {
 
 // report prints how the command ended and returns its exit status. A signal ends the
 // wait for the reader of stderr.
-func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
+func (g *foreground) report(job messages.Record, object *resultObject, left int, shutdown error) error {
 	g.signals.Release()
 	if left > 0 {
 		g.screen.Notef("stopped %s that the command left", out.Plural(left, "background process"))
@@ -112,7 +112,7 @@ func (g *foreground) print(object any) {
 }
 
 // status returns the exit status for a job that has ended.
-func (g *foreground) status(job messages.Job) int {
+func (g *foreground) status(job messages.Record) int {
 	switch {
 	case errors.Is(g.fault, unix.EPIPE):
 		return cli.SignalBase + int(unix.SIGPIPE) // as a command whose reader has gone
@@ -132,7 +132,7 @@ func (g *foreground) status(job messages.Job) int {
 
 // printEnd reports why a command did not end by itself, and what the flags of the job
 // mean.
-func (g *foreground) printEnd(job messages.Job) {
+func (g *foreground) printEnd(job messages.Record) {
 	switch job.End.Outcome {
 	case messages.TimedOut:
 		g.screen.Notef("the command reached its timeout of %s and was stopped", job.Timeout)
@@ -184,7 +184,7 @@ var flagTexts = map[messages.Flag]string{
 }
 
 // printGaps reports how many bytes were dropped before they were shown.
-func (g *foreground) printGaps(job messages.Job) {
+func (g *foreground) printGaps(job messages.Record) {
 	lost := int64(0)
 	for _, relay := range g.relays {
 		lost += relay.lost.Load()

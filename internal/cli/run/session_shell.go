@@ -38,7 +38,7 @@ func liveShell(m *cli.Main) (string, error) {
 
 // snapshotError asks the daemon why the shell of a job started without the user's
 // setup; "": it did not, or that is not known.
-func (g *foreground) snapshotError(job messages.Job) string {
+func (g *foreground) snapshotError(job messages.Record) string {
 	h, ok := g.host.(*daemonHost)
 	if !ok || g.flags.JSON || !job.HasFlag(messages.FlagNoSnapshot) {
 		return ""
@@ -48,7 +48,7 @@ func (g *foreground) snapshotError(job messages.Job) string {
 }
 
 // session returns the current state of a job's session, and whether the session exists.
-func (h *daemonHost) session(ctx context.Context, job messages.Job) (in messages.SessionInfo, is bool) {
+func (h *daemonHost) session(ctx context.Context, job messages.Record) (in messages.SessionInfo, is bool) {
 	list, err := h.client.Sessions(ctx, cmp.Or(job.Scope, messages.MainScope))
 	if err != nil {
 		return in, false

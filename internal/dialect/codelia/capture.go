@@ -15,7 +15,7 @@ const captureTime = 30 * time.Second
 
 // capture returns the excerpt of what a job has written to a stream so far. A long stream
 // is cached whole.
-func (s *Session) capture(t *task, job messages.Job, stream messages.Stream) captured {
+func (s *Session) capture(t *task, job messages.Record, stream messages.Stream) captured {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), captureTime) // the output is shown at the end of the session, too
 	defer stop()
 	var size int64

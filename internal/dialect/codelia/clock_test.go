@@ -26,9 +26,9 @@ type stuckHost struct {
 	closed  int // how often its input was
 }
 
-func (h *stuckHost) Run(ctx context.Context, r messages.RunCommand, _ int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (h *stuckHost) Run(ctx context.Context, r messages.RunCommand, _ int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	known(messages.JobID(r.UID))
-	return messages.Job{UID: r.UID, State: messages.Running, Started: time.Now()}, dialect.Text{}, ctx.Err()
+	return messages.Record{UID: r.UID, State: messages.Running, Started: time.Now()}, dialect.Text{}, ctx.Err()
 }
 
 func (h *stuckHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
@@ -37,7 +37,7 @@ func (h *stuckHost) Await(ctx context.Context, r messages.WaitJobs) (messages.Wa
 	case <-ctx.Done():
 		return messages.WaitEnded{}, ctx.Err()
 	}
-	return messages.WaitEnded{Jobs: []messages.Job{{State: messages.Finished, End: messages.End{Outcome: messages.Cancelled, Cause: messages.Cause{By: messages.ByClient}}}}}, nil
+	return messages.WaitEnded{Jobs: []messages.Record{{State: messages.Finished, End: messages.End{Outcome: messages.Cancelled, Cause: messages.Cause{By: messages.ByClient}}}}}, nil
 }
 
 func (h *stuckHost) Stop(context.Context, messages.StopCommand) (messages.CommandStopped, error) {
@@ -45,8 +45,8 @@ func (h *stuckHost) Stop(context.Context, messages.StopCommand) (messages.Comman
 	return messages.CommandStopped{}, nil
 }
 
-func (h *stuckHost) Job(context.Context, messages.JobID) (messages.Job, error) {
-	return messages.Job{State: messages.Running}, nil
+func (h *stuckHost) Job(context.Context, messages.JobID) (messages.Record, error) {
+	return messages.Record{State: messages.Running}, nil
 }
 
 func (h *stuckHost) Bytes(ctx context.Context, _ messages.JobID, _ messages.Stream, _ int64, _ int, _ bool) (dialect.Bytes, error) {

@@ -177,7 +177,7 @@ func (s *Session) run(t *task, mode messages.Mode) {
 	if err == nil && !job.State.Ended() { // in the background from the start, or promoted by a person
 		s.started(t, job)
 		if job, err = dialect.WaitEnd(ctx, s.o.Host, messages.JobID(t.id)); err != nil && ctx.Err() == nil {
-			job, err = messages.Job{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}}, nil
+			job, err = messages.Record{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}}, nil
 		}
 	}
 	stopWatch()
@@ -187,7 +187,7 @@ func (s *Session) run(t *task, mode messages.Mode) {
 	default: // the host refused the job
 	}
 	if ctx.Err() != nil && err != nil { // the session was closed, or the task was cancelled before it started
-		job, err = messages.Job{End: messages.End{Cause: messages.Cause{By: messages.ByScope, Reason: textScopeEnded}}}, nil
+		job, err = messages.Record{End: messages.End{Cause: messages.Cause{By: messages.ByScope, Reason: textScopeEnded}}}, nil
 	}
 	s.settle(t, job, err)
 }

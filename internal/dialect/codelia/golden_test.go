@@ -176,7 +176,7 @@ func TestGoldenErrors(t *testing.T) {
 	} {
 		fmt.Fprintln(s, says)
 	}
-	for _, job := range []messages.Job{
+	for _, job := range []messages.Record{
 		{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: "why"}}},
 		{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Message: "why"}}},
 		{End: messages.End{Cause: messages.Cause{By: messages.ByScope, Reason: textOrphan}}},

@@ -99,7 +99,7 @@ func (r *rig) wait(id string) TaskInfo {
 }
 
 // job is the record of the last command.
-func (r *rig) job() messages.Job {
+func (r *rig) job() messages.Record {
 	r.t.Helper()
 	jobs, err := r.node.Jobs(r.t.Context(), "", true)
 	require.NoError(r.t, err)

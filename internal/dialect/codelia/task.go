@@ -102,7 +102,7 @@ func (s *Session) known(id string) (*task, *Error) {
 	return nil, invalid(textTask, id)
 }
 
-func (s *Session) started(t *task, job messages.Job) {
+func (s *Session) started(t *task, job messages.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.state == Queued {
@@ -113,7 +113,7 @@ func (s *Session) started(t *task, job messages.Job) {
 
 // settle gives a task its result, once, from what its job has written so far. err says why
 // there is no job.
-func (s *Session) settle(t *task, job messages.Job, err error) {
+func (s *Session) settle(t *task, job messages.Record, err error) {
 	t.settling.Do(func() {
 		out, errs := s.capture(t, job, messages.Stdout), s.capture(t, job, messages.Stderr)
 		s.mu.Lock()
@@ -130,7 +130,7 @@ func (s *Session) settle(t *task, job messages.Job, err error) {
 }
 
 // judge sets the state of a task that has ended. The caller holds the session's mutex.
-func (t *task) judge(job messages.Job, err error) {
+func (t *task) judge(job messages.Record, err error) {
 	t.state = Failed
 	term := "SIGTERM"
 	switch {

@@ -73,7 +73,7 @@ func (s *Session) write(ctx context.Context, p WriteParams, wait time.Duration) 
 	case e == nil:
 		return missing, nil
 	case e.detached || !s.can.TerminalInput || s.standing(e).over:
-		return failure(fmt.Sprintf(statusUnsent, id), s.details(e, messages.Job{})), nil
+		return failure(fmt.Sprintf(statusUnsent, id), s.details(e, messages.Record{})), nil
 	}
 	began := s.options.Now()
 	note, err := s.typeIn(ctx, e, Typed(p.Input), wait)
@@ -81,9 +81,9 @@ func (s *Session) write(ctx context.Context, p WriteParams, wait time.Duration) 
 	case ctx.Err() != nil:
 		return dialect.Result{}, ctx.Err()
 	case gone(err) || isCode(err, messages.NoInput):
-		return failure(fmt.Sprintf(statusUnsent, id), s.details(e, messages.Job{})), nil
+		return failure(fmt.Sprintf(statusUnsent, id), s.details(e, messages.Record{})), nil
 	case err != nil:
-		return failure(joined(err.Error(), fmt.Sprintf(statusUnsent, id)), s.details(e, messages.Job{})), nil
+		return failure(joined(err.Error(), fmt.Sprintf(statusUnsent, id)), s.details(e, messages.Record{})), nil
 	}
 	return s.wait(ctx, e, wait, max(0, wait-s.options.Now().Sub(began)), note)
 }
@@ -179,7 +179,7 @@ func (s *Session) stopDetached(ctx context.Context, e *execution) (dialect.Resul
 }
 
 func (s *Session) stopped(e *execution, status, text string) dialect.Result {
-	d := s.details(e, messages.Job{})
+	d := s.details(e, messages.Record{})
 	d.Telemetry = map[string]string{"shell_status": status}
 	s.count("stop", status)
 	return dialect.Result{Text: fmt.Sprintf(text, e.id), Details: d}

@@ -333,7 +333,7 @@ func TestTheRestOfTheTexts(t *testing.T) {
 	for outcomeOf, want := range map[messages.Outcome]string{
 		messages.TimedOut: "it ran out of time", messages.Lost: "what became of it is not known", messages.Cancelled: "it was stopped",
 	} {
-		_, why := outcome(messages.Job{End: messages.End{Outcome: outcomeOf}})
+		_, why := outcome(messages.Record{End: messages.End{Outcome: outcomeOf}})
 		assert.Equal(t, want, why)
 	}
 	assert.Contains(t, Listed{Ended: true, Status: StatusFailed, Why: "it broke"}.Text(), "status: failed: it broke,")
@@ -344,7 +344,7 @@ func TestTheRestOfTheTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, h := playedRig(t)
 		r.beside.Go(func() {
-			h.end(<-h.first, messages.Job{End: messages.End{Outcome: messages.Exited}, Flags: []messages.Flag{messages.FlagReplaced}})
+			h.end(<-h.first, messages.Record{End: messages.End{Outcome: messages.Exited}, Flags: []messages.Flag{messages.FlagReplaced}})
 		})
 		assert.Equal(t, "The shell had ended and was made anew: directory, variables and functions from before are lost.\n<exited with exit code 0>", r.sync("x").Text)
 	})

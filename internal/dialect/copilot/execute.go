@@ -167,7 +167,7 @@ func (s *Session) unstarted(ctx context.Context, e *execution, sh *attached, why
 	case err != nil:
 		why = err.Error()
 	}
-	s.ended(e, messages.Job{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Message: why}}}, nil)
+	s.ended(e, messages.Record{End: messages.End{Outcome: messages.FailedToStart, Err: messages.Error{Message: why}}}, nil)
 	s.finish(e, sh, ReasonError)
 	st := s.standing(e)
 	return failure(fmt.Sprintf(statusError, e.id, st.why), &Details{ShellID: e.id, Status: StatusFailed, ExitCode: st.exit}), nil
@@ -178,7 +178,7 @@ func (s *Session) abort(ctx context.Context, e *execution, sh *attached) error {
 	s.mu.Lock()
 	e.stopped = true
 	s.mu.Unlock()
-	s.ended(e, messages.Job{End: messages.End{Outcome: messages.Cancelled}}, nil)
+	s.ended(e, messages.Record{End: messages.End{Outcome: messages.Cancelled}}, nil)
 	s.finish(e, sh, ReasonStopped)
 	return ctx.Err()
 }
@@ -230,7 +230,7 @@ func (s *Session) closeStopped(e *execution, sh *attached) {
 }
 
 // replaced returns a note if the command got a new shell because the old one had ended.
-func replaced(job messages.Job) string {
+func replaced(job messages.Record) string {
 	if job.HasFlag(messages.FlagReplaced) {
 		return noteReplaced
 	}
@@ -238,7 +238,7 @@ func replaced(job messages.Job) string {
 }
 
 // inBackground moves a command to the background and returns its details.
-func (s *Session) inBackground(e *execution, job messages.Job, byPerson bool) *Details {
+func (s *Session) inBackground(e *execution, job messages.Record, byPerson bool) *Details {
 	s.mu.Lock()
 	e.started, e.background, e.promoted, e.record, e.text = true, true, byPerson, job, ""
 	s.mu.Unlock()

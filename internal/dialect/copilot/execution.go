@@ -29,7 +29,7 @@ type execution struct {
 	promoted   bool // by a person
 	stopped    bool // by the session, on request
 	ended      bool
-	record     messages.Job // last known record
+	record     messages.Record // last known record
 	exit       *int
 	failure    string // why it ended abnormally; "": it exited
 	at         time.Time
@@ -40,7 +40,7 @@ func (e *execution) job() messages.JobID { return messages.JobID(e.uid) }
 // shellState is a snapshot of the fields of an execution that change.
 type shellState struct {
 	background, promoted, stopped, over bool
-	record                              messages.Job
+	record                              messages.Record
 	exit                                *int
 	why                                 string
 	at                                  time.Time
@@ -80,7 +80,7 @@ func (s *Session) watch(e *execution) {
 
 // ended records the end of a command, once, and sends the notice if the command was in the
 // background. It closes a shell that died with the command.
-func (s *Session) ended(e *execution, job messages.Job, err error) {
+func (s *Session) ended(e *execution, job messages.Record, err error) {
 	s.mu.Lock()
 	if e.ended {
 		s.mu.Unlock()

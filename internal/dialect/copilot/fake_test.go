@@ -29,7 +29,7 @@ type played struct {
 
 type playedJob struct {
 	r        messages.RunCommand
-	job      messages.Job
+	job      messages.Record
 	out      string
 	promoted chan struct{}
 	done     chan struct{}
@@ -56,13 +56,13 @@ func playedRig(t *testing.T, changes ...with) (*rig, *played) {
 	return r, h
 }
 
-func (h *played) Run(ctx context.Context, r messages.RunCommand, _ int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (h *played) Run(ctx context.Context, r messages.RunCommand, _ int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	if bad := r.Check(); bad != nil {
-		return messages.Job{}, dialect.Text{}, bad
+		return messages.Record{}, dialect.Text{}, bad
 	}
 	j := &playedJob{
 		r: r, promoted: make(chan struct{}), done: make(chan struct{}),
-		job: messages.Job{ID: "j", UID: r.UID, Session: r.Session, Command: r.Text + strings.Join(r.Argv, " "), State: messages.Running, PID: 4711},
+		job: messages.Record{ID: "j", UID: r.UID, Session: r.Session, Command: r.Text + strings.Join(r.Argv, " "), State: messages.Running, PID: 4711},
 	}
 	h.mu.Lock()
 	h.jobs[messages.JobID(r.UID)] = j
@@ -83,20 +83,20 @@ func (h *played) Run(ctx context.Context, r messages.RunCommand, _ int, known fu
 	case <-j.promoted:
 	case <-budget:
 	case <-ctx.Done():
-		h.end(j, messages.Job{End: messages.End{Outcome: messages.Cancelled}})
+		h.end(j, messages.Record{End: messages.End{Outcome: messages.Cancelled}})
 		return h.record(j), dialect.Text{}, ctx.Err()
 	}
 	return h.record(j), dialect.Text{}, nil
 }
 
-func (h *played) record(j *playedJob) messages.Job {
+func (h *played) record(j *playedJob) messages.Record {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return j.job
 }
 
 // end ends a job as how says.
-func (h *played) end(j *playedJob, how messages.Job) {
+func (h *played) end(j *playedJob, how messages.Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if j.job.State.Ended() {
@@ -108,7 +108,7 @@ func (h *played) end(j *playedJob, how messages.Job) {
 
 // exits ends a job with a code.
 func (h *played) exits(j *playedJob, code int) {
-	h.end(j, messages.Job{End: messages.End{Outcome: messages.Exited, Code: &code}})
+	h.end(j, messages.Record{End: messages.End{Outcome: messages.Exited, Code: &code}})
 }
 
 // writes is output of a job.
@@ -135,10 +135,10 @@ func (h *played) of(id messages.JobID) (*playedJob, error) {
 	return nil, &messages.Error{Code: messages.NotFound, Message: "no such job"}
 }
 
-func (h *played) Job(_ context.Context, id messages.JobID) (messages.Job, error) {
+func (h *played) Job(_ context.Context, id messages.JobID) (messages.Record, error) {
 	j, err := h.of(id)
 	if err != nil {
-		return messages.Job{}, err
+		return messages.Record{}, err
 	}
 	return h.record(j), nil
 }
@@ -150,7 +150,7 @@ func (h *played) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitE
 	}
 	select {
 	case <-j.done:
-		return messages.WaitEnded{Satisfied: true, Jobs: []messages.Job{h.record(j)}}, nil
+		return messages.WaitEnded{Satisfied: true, Jobs: []messages.Record{h.record(j)}}, nil
 	case <-h.away:
 		return messages.WaitEnded{}, errAway
 	case <-ctx.Done():
@@ -158,10 +158,10 @@ func (h *played) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitE
 	}
 }
 
-func (h *played) Promote(_ context.Context, id messages.JobID) (messages.Job, error) {
+func (h *played) Promote(_ context.Context, id messages.JobID) (messages.Record, error) {
 	j, err := h.of(id)
 	if err != nil {
-		return messages.Job{}, err
+		return messages.Record{}, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -226,7 +226,7 @@ func (h *played) CloseSession(_ context.Context, r messages.CloseSession) (messa
 	}
 	h.mu.Unlock()
 	for _, j := range all {
-		h.end(j, messages.Job{End: messages.End{Outcome: messages.Cancelled}})
+		h.end(j, messages.Record{End: messages.End{Outcome: messages.Cancelled}})
 	}
 	return messages.SessionClosed{}, nil
 }
@@ -237,6 +237,6 @@ func (h *played) Stop(_ context.Context, r messages.StopCommand) (messages.Comma
 		return messages.CommandStopped{}, err
 	}
 	already := h.record(j).State.Ended()
-	h.end(j, messages.Job{End: messages.End{Outcome: messages.Cancelled}})
+	h.end(j, messages.Record{End: messages.End{Outcome: messages.Cancelled}})
 	return messages.CommandStopped{Already: already}, nil
 }

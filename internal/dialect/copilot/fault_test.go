@@ -99,7 +99,7 @@ func TestR233_AStopThatIsRefusedLosesNoShell(t *testing.T) {
 // heedless is a host that runs what nobody waits for any more.
 type heedless struct{ dialect.Host }
 
-func (h heedless) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (h heedless) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	return h.Host.Run(context.WithoutCancel(ctx), r, most, known)
 }
 

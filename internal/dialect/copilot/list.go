@@ -68,7 +68,7 @@ func (e *execution) until(st shellState, now time.Time) time.Duration {
 }
 
 // lookUp returns the current record of a command that runs, or the last known one.
-func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messages.Job {
+func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messages.Record {
 	if st.over {
 		return st.record
 	}
@@ -81,7 +81,7 @@ func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messa
 
 // unread reports whether a command has written output that no call has read, or has ended
 // and no call has reported it.
-func unread(e *execution, job messages.Job) bool {
+func unread(e *execution, job messages.Record) bool {
 	from, all := e.out.read()
 	if all {
 		return false

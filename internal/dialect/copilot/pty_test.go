@@ -63,7 +63,7 @@ func TestR212_TheShellAndItsInit(t *testing.T) {
 		r.beside.Go(func() {
 			init := <-h.first
 			assert.Equal(t, time.Minute, init.r.Timeout)
-			h.end(init, messages.Job{End: messages.End{Outcome: messages.TimedOut}})
+			h.end(init, messages.Record{End: messages.End{Outcome: messages.TimedOut}})
 		})
 		result := r.sync("echo hi")
 		assert.Equal(t, "<command with id 0 exited with the error: the shell could not be set up: its init took longer than 1m0s>", result.Text)

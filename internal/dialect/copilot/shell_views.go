@@ -129,7 +129,7 @@ func noticeOf(id, description, command string, exit *int, detached bool, tools T
 
 // outcome returns the exit code of a job that has one of its own, or else the reason why it
 // has none.
-func outcome(job messages.Job) (exit *int, why string) {
+func outcome(job messages.Record) (exit *int, why string) {
 	switch job.End.Outcome {
 	case messages.Exited:
 		return new(job.End.Shell()), ""
@@ -149,7 +149,7 @@ func outcome(job messages.Job) (exit *int, why string) {
 }
 
 // statusOf returns the status of a job that has ended.
-func statusOf(job messages.Job, stopped bool) Status {
+func statusOf(job messages.Record, stopped bool) Status {
 	switch {
 	case stopped, job.End.Outcome == messages.Cancelled:
 		return StatusCancelled

@@ -23,7 +23,7 @@ func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait tim
 	})
 	show.end(ctx, err == nil)
 	if err != nil && ctx.Err() == nil && s.standing(e).stopped { // before the host knew it
-		job, err = messages.Job{State: messages.Finished, End: messages.End{Outcome: messages.Cancelled}}, nil
+		job, err = messages.Record{State: messages.Finished, End: messages.End{Outcome: messages.Cancelled}}, nil
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -49,7 +49,7 @@ func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait tim
 
 // goesOn returns the result of a promoted command. A person has promoted it if Promote was
 // called, the job is kept, or the wait was not over.
-func (s *Session) goesOn(ctx context.Context, e *execution, job messages.Job, wait time.Duration, early bool) (dialect.Result, error) {
+func (s *Session) goesOn(ctx context.Context, e *execution, job messages.Record, wait time.Duration, early bool) (dialect.Result, error) {
 	s.mu.Lock()
 	byPerson := e.promoted || job.HasFlag(messages.FlagKept) || early
 	s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *Session) unreadable(ctx context.Context, err error) (dialect.Result, er
 }
 
 // details returns the current details of a command.
-func (s *Session) details(e *execution, job messages.Job) *Details {
+func (s *Session) details(e *execution, job messages.Record) *Details {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := e.standing()

@@ -147,7 +147,7 @@ type Screen struct {
 }
 
 // Tell returns the record of a job as of now.
-func Tell(j messages.Job, now time.Time) JobRecord {
+func Tell(j messages.Record, now time.Time) JobRecord {
 	r := JobRecord{
 		JobID: string(j.ID), Name: j.Name, Command: j.Command, Description: j.Description, State: string(j.State), Running: !j.State.Ended(),
 		Background: j.Background, Outcome: string(j.End.Outcome), DurationMS: elapsed(j, now).Milliseconds(), Cwd: j.Dir, PID: j.PID,
@@ -191,7 +191,7 @@ func Fail(e *messages.Error) *Error {
 }
 
 // elapsed returns how long the job has run.
-func elapsed(j messages.Job, now time.Time) time.Duration {
+func elapsed(j messages.Record, now time.Time) time.Duration {
 	if j.State.Ended() || j.Started.IsZero() {
 		return j.Duration()
 	}
@@ -225,7 +225,7 @@ func Page(p messages.OutputPage) OutputExcerpt {
 }
 
 // Notify returns the notice of a job's end.
-func Notify(j messages.Job) Notice {
+func Notify(j messages.Record) Notice {
 	return Notice{string(j.ID), j.Name, j.Command, string(j.End.Outcome), j.ExitCode(), j.UID}
 }
 

@@ -172,7 +172,7 @@ func TestAwaitConditions(t *testing.T) {
 // A record tells a job as it is now.
 func TestTell(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := Tell(messages.Job{
+	r := Tell(messages.Record{
 		ID: "j1", State: messages.Running, Started: now.Add(-1500 * time.Millisecond), WaitingForInput: true, WaitingForSecret: true, PID: 7,
 		Output: []messages.StreamOutput{{Stream: messages.Stderr, Bytes: 9}},
 	}, now)
@@ -180,7 +180,7 @@ func TestTell(t *testing.T) {
 	require.Nil(t, r.ExitCode)
 	require.Equal(t, []any{"secret", int64(1500), 7, []Stream{{"stderr", 9, "artifact://j1/stderr"}}}, []any{r.Waiting, r.DurationMS, r.PID, r.Outputs})
 	for outcome, want := range map[messages.Outcome]int{messages.Cancelled: 130, messages.TimedOut: 124, messages.Lost: 125} {
-		r := Tell(messages.Job{ID: "j2", State: messages.Finished, End: messages.End{Outcome: outcome, Cause: messages.Cause{By: messages.ByClient, Reason: "why"}}, PID: 7}, now)
+		r := Tell(messages.Record{ID: "j2", State: messages.Finished, End: messages.End{Outcome: outcome, Cause: messages.Cause{By: messages.ByClient, Reason: "why"}}, PID: 7}, now)
 		require.False(t, r.Running)
 		require.Equal(t, want, *r.ExitCode)
 		require.Equal(t, "a client: why", r.Cause)

@@ -104,7 +104,7 @@ type activeRun struct {
 	asked  context.Context    //nolint:containedctx // values of the call's context for the host; never ends
 	cancel context.CancelFunc // abandons the run; a command in the foreground is stopped
 	done   chan struct{}      // closed when job, text and err are set
-	job    messages.Job
+	job    messages.Record
 	text   dialect.Text
 	err    error
 
@@ -175,7 +175,7 @@ func (s *Session) runActive(ctx context.Context, f *activeRun) {
 
 // refusedShell reports whether a command did not run because its live shell is not
 // available.
-func refusedShell(job messages.Job, err error) bool {
+func refusedShell(job messages.Record, err error) bool {
 	if err != nil {
 		return errors.Is(err, &messages.Error{Code: messages.ResourceExhausted, Reason: "shells"}) || errors.Is(err, &messages.Error{Code: messages.Unsupported}) ||
 			errors.Is(err, &messages.Error{Code: messages.Conflict})

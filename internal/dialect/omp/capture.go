@@ -46,7 +46,7 @@ const copyPiece = 64 << 10
 
 // capture returns what is shown of a command's output, and the notes about it. text is the
 // output in the reply of its run, nil without a reply.
-func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Job, text *dialect.Text, e ended) (Captured, []string) {
+func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Record, text *dialect.Text, e ended) (Captured, []string) {
 	notes := e.notes
 	if len(job.Output) == 0 {
 		return Captured{}, notes
@@ -76,7 +76,7 @@ func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Job, t
 	return summary(w.Close("")), notes
 }
 
-func notKept(job messages.Job) int64 {
+func notKept(job messages.Record) int64 {
 	var lost int64
 	for _, o := range job.Output {
 		for _, gap := range o.Elided {
@@ -116,7 +116,7 @@ func summary(sum artifact.Summary) Captured {
 var errHeadComplete = errors.New("all requested lines are copied")
 
 // read writes an output as clean text: its first head lines, or all with 0.
-func (s *Session) read(ctx context.Context, job messages.Job, stream messages.Stream, head int, w io.Writer) error {
+func (s *Session) read(ctx context.Context, job messages.Record, stream messages.Stream, head int, w io.Writer) error {
 	clean := s.cleaner(w, head)
 	_, err := dialect.Copy(ctx, s.options.Host, messages.JobID(job.UID), stream, 0, -1, clean, nil)
 	if err == nil {

@@ -23,7 +23,7 @@ func (s *Session) conclude(ctx context.Context, f *activeRun) ended {
 		look, stop = context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 		defer stop()
 	}
-	var job messages.Job
+	var job messages.Record
 	var text *dialect.Text
 	switch {
 	case f.left.Load() || errors.Is(f.err, context.Canceled): // the run was abandoned: it has no record
@@ -56,14 +56,14 @@ func (f *activeRun) close() {
 }
 
 // lookUp returns the record of an abandoned command at its end, or after lookTime.
-func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Job {
+func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Record {
 	end, err := s.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
 	if err == nil && len(end.Jobs) == 1 {
 		return end.Jobs[0]
 	}
 	job, err := s.options.Host.Job(ctx, id)
 	if err != nil {
-		return messages.Job{}
+		return messages.Record{}
 	}
 	return job
 }
@@ -79,7 +79,7 @@ func (e ended) refused(err error) ended {
 
 // judge sets how a job ended. A timeout that the node enforced stays a timeout even if the
 // caller has aborted meanwhile.
-func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e ended) ended {
+func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Record, e ended) ended {
 	switch {
 	case f.left.Load() && ctx.Err() == nil:
 		e.how = abandoned

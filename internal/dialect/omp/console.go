@@ -69,22 +69,22 @@ func (c *Console) shown(show func(Frame)) {
 
 // draw shows the current terminal and returns how much of the output it covers.
 func (c *Console) draw(ctx context.Context) (at int64, err error) {
-	return c.look(ctx, func() (messages.Job, error) { return messages.Job{}, nil })
+	return c.look(ctx, func() (messages.Record, error) { return messages.Record{}, nil })
 }
 
 // finish shows the outcome of the command.
 func (c *Console) finish(ctx context.Context) error {
-	_, err := c.look(ctx, func() (messages.Job, error) {
+	_, err := c.look(ctx, func() (messages.Record, error) {
 		end, err := c.host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{c.job}})
 		if err != nil || len(end.Jobs) == 0 {
-			return messages.Job{}, err
+			return messages.Record{}, err
 		}
 		return end.Jobs[0], nil
 	})
 	return err
 }
 
-func (c *Console) look(ctx context.Context, record func() (messages.Job, error)) (at int64, err error) {
+func (c *Console) look(ctx context.Context, record func() (messages.Record, error)) (at int64, err error) {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():

@@ -19,12 +19,12 @@ type endWaiter struct {
 
 // end is the result of the wait for one job.
 type end struct {
-	job messages.Job
+	job messages.Record
 	err error
 }
 
 // endOf waits for the end of a job.
-func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Record, error) {
 	came := make(chan end, 1)
 	s.ends.mu.Lock()
 	if s.ends.waiting == nil {
@@ -47,7 +47,7 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 	case e := <-came:
 		return e.job, e.err
 	case <-ctx.Done():
-		return messages.Job{}, ctx.Err()
+		return messages.Record{}, ctx.Err()
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *Session) awaitEnds(ctx context.Context) {
 }
 
 // passEnded passes on the jobs that have ended, and reports whether there are any.
-func (s *Session) passEnded(jobs []messages.Job) bool {
+func (s *Session) passEnded(jobs []messages.Record) bool {
 	s.ends.mu.Lock()
 	defer s.ends.mu.Unlock()
 	passed := false

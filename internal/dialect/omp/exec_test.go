@@ -216,10 +216,10 @@ type stuck struct {
 	over chan struct{}
 }
 
-func (s *stuck) Run(_ context.Context, r messages.RunCommand, _ int, _ func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (s *stuck) Run(_ context.Context, r messages.RunCommand, _ int, _ func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	s.ran <- r
 	<-s.over
-	return messages.Job{}, dialect.Text{}, context.Canceled
+	return messages.Record{}, dialect.Text{}, context.Canceled
 }
 
 func (s *stuck) Await(ctx context.Context, _ messages.WaitJobs) (messages.WaitEnded, error) {
@@ -227,8 +227,8 @@ func (s *stuck) Await(ctx context.Context, _ messages.WaitJobs) (messages.WaitEn
 	return messages.WaitEnded{}, ctx.Err()
 }
 
-func (s *stuck) Job(context.Context, messages.JobID) (messages.Job, error) {
-	return messages.Job{}, &messages.Error{Code: messages.NotFound}
+func (s *stuck) Job(context.Context, messages.JobID) (messages.Record, error) {
+	return messages.Record{}, &messages.Error{Code: messages.NotFound}
 }
 
 func (s *stuck) CloseSession(context.Context, messages.CloseSession) (messages.SessionClosed, error) {
@@ -332,9 +332,9 @@ func TestAWaitWithoutATimeoutHasNoHardOne(t *testing.T) {
 // noShells is a host that has no live shell to give.
 type noShells struct{ dialect.Host }
 
-func (n noShells) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (n noShells) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	if r.Open != nil {
-		return messages.Job{}, dialect.Text{}, &messages.Error{Code: messages.ResourceExhausted, Reason: "shells"}
+		return messages.Record{}, dialect.Text{}, &messages.Error{Code: messages.ResourceExhausted, Reason: "shells"}
 	}
 	return n.Host.Run(ctx, r, most, known)
 }

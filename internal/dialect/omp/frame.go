@@ -27,7 +27,7 @@ type Frame struct {
 	Footer   string
 }
 
-func frameOf(command string, job messages.Job, screen messages.ScreenText) Frame {
+func frameOf(command string, job messages.Record, screen messages.ScreenText) Frame {
 	f := Frame{
 		Title: textConsole, Icon: iconRunning, Command: headline(command), Badge: textBadgeRuns, Running: job.End.Outcome == "",
 		Rows: screen.Lines, Row: screen.Row, Col: screen.Col, Visible: screen.Visible, Footer: textFooterRuns,

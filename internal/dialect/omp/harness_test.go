@@ -127,7 +127,7 @@ func details(t *testing.T, r dialect.Result) Details {
 }
 
 // ran says whether the node has run anything.
-func (r *rig) ran() []messages.Job {
+func (r *rig) ran() []messages.Record {
 	r.t.Helper()
 	jobs, err := r.node.Jobs(context.Background(), "", true)
 	require.NoError(r.t, err)

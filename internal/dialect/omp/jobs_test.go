@@ -564,6 +564,6 @@ func (f *forgetful) Await(context.Context, messages.WaitJobs) (messages.WaitEnde
 	return messages.WaitEnded{}, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
 }
 
-func (*forgetful) Job(context.Context, messages.JobID) (messages.Job, error) {
-	return messages.Job{}, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
+func (*forgetful) Job(context.Context, messages.JobID) (messages.Record, error) {
+	return messages.Record{}, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
 }

@@ -93,7 +93,7 @@ func (s *Session) release(u *shellUse, what shellFate) {
 
 // retire closes the shell of a background job, unless the job has left processes in it.
 // Beyond maxOpened it closes the shell all the same.
-func (s *Session) retire(u *shellUse, job messages.Job) {
+func (s *Session) retire(u *shellUse, job messages.Record) {
 	if u == nil {
 		return
 	}

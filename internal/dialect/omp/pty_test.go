@@ -133,8 +133,8 @@ func TestR114_AnErrorOfTheTerminalIsALine(t *testing.T) {
 // refusing is a host that takes no command.
 type refusing struct{ dialect.Host }
 
-func (refusing) Run(context.Context, messages.RunCommand, int, func(messages.JobID)) (messages.Job, dialect.Text, error) {
-	return messages.Job{}, dialect.Text{}, &messages.Error{Code: messages.ResourceExhausted, Message: "no terminal"}
+func (refusing) Run(context.Context, messages.RunCommand, int, func(messages.JobID)) (messages.Record, dialect.Text, error) {
+	return messages.Record{}, dialect.Text{}, &messages.Error{Code: messages.ResourceExhausted, Message: "no terminal"}
 }
 
 func TestR115_ATimeoutOfATerminalIsSaid(t *testing.T) {

@@ -91,7 +91,7 @@ func TestR045_AnArtifactIsFoundByItsId(t *testing.T) {
 // codeless is a host that does not know how commands have ended.
 type codeless struct{ dialect.Host }
 
-func (c codeless) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (c codeless) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	job, text, err := c.Host.Run(ctx, r, most, known)
 	job.End.Outcome = messages.Lost
 	return job, text, err

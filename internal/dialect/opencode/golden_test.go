@@ -115,7 +115,7 @@ func TestGoldenErrors(t *testing.T) {
 	result := s.call("bash", args{"command": "exit 0", "description": "a task without a file", "run_in_background": true})
 	fmt.Fprintf(s, "< %s\n\n", (<-s.told).Text)
 	require.NotEmpty(t, details(t, result).TaskID)
-	for _, job := range []messages.Job{
+	for _, job := range []messages.Record{
 		{End: messages.End{Outcome: messages.Cancelled}},
 		{End: messages.End{Outcome: messages.Cancelled, Cause: messages.Cause{Reason: "why"}}},
 		{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: "why"}}},

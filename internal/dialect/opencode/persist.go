@@ -14,7 +14,7 @@ import (
 
 // show returns what a result shows of a stream. It reads only streams within the limits
 // whole; a longer one is copied to a file.
-func (s *Session) show(ctx context.Context, job messages.Job, stream messages.Stream) shown {
+func (s *Session) show(ctx context.Context, job messages.Record, stream messages.Stream) shown {
 	var size, lost int64
 	for _, o := range job.Output {
 		if o.Stream == stream {

@@ -32,7 +32,7 @@ type shown struct {
 }
 
 // result renders a command that has ended or was promoted.
-func (s Settings) result(job messages.Job, out, err shown, m BashResponseMetadata) dialect.Result {
+func (s Settings) result(job messages.Record, out, err shown, m BashResponseMetadata) dialect.Result {
 	m.ExitCode = job.ExitCode()
 	m.StdoutFilePath, m.StderrFilePath = out.path, err.path
 	if m.TempFilePath = out.path; m.TempFilePath == "" {
@@ -70,7 +70,7 @@ func lines(texts ...string) string {
 }
 
 // ending renders how a command ended, "" for exit code 0.
-func (s Settings) ending(job messages.Job) string {
+func (s Settings) ending(job messages.Record) string {
 	switch job.End.Outcome {
 	case messages.Exited, messages.Signaled:
 		if job.End.Signal != "" {
@@ -96,7 +96,7 @@ func (s Settings) ending(job messages.Job) string {
 }
 
 // times returns the times of a job. began and now replace unknown ones.
-func times(job messages.Job, began, now time.Time) BashResponseMetadata {
+func times(job messages.Record, began, now time.Time) BashResponseMetadata {
 	if job.Started.IsZero() {
 		job.Started = began
 	}

@@ -135,7 +135,7 @@ func (s *Session) watch(t *task, out *os.File) {
 		return // after Close no notice is sent
 	}
 	if err != nil {
-		job = messages.Job{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}}
+		job = messages.Record{End: messages.End{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}}
 	}
 	if n, tell := s.ended(t, job); tell && s.options.Notify != nil {
 		s.options.Notify(n)
@@ -168,7 +168,7 @@ func (s *Session) follow(id messages.JobID, out *os.File) error {
 const followPiece = 256 << 10
 
 // ended records the end of a task. tell is false after Close.
-func (s *Session) ended(t *task, job messages.Job) (n Notice, tell bool) {
+func (s *Session) ended(t *task, job messages.Record) (n Notice, tell bool) {
 	how := s.s.ending(job)
 	s.mu.Lock()
 	defer s.mu.Unlock()

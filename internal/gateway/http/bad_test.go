@@ -190,7 +190,7 @@ func TestBadInputOfAJob(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := c.path
-			for name, job := range map[string]messages.Job{"live": live, "piped": piped, "over": over} {
+			for name, job := range map[string]messages.Record{"live": live, "piped": piped, "over": over} {
 				if rest, ok := strings.CutPrefix(path, name+"/"); ok {
 					path = string(job.ID) + "/" + rest
 				}

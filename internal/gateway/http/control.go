@@ -92,7 +92,7 @@ func (c *request) promote() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, c.setSizes([]messages.Job{promoted.Job})[0])
+	return c.reply(http.StatusOK, c.setSizes([]messages.Record{promoted.Job})[0])
 }
 
 func (c *request) deadline() error {

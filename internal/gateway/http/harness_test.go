@@ -87,7 +87,7 @@ func shortDir(t *testing.T) string {
 }
 
 // run runs a shell text to its end.
-func (d *daemon) run(text string) messages.Job {
+func (d *daemon) run(text string) messages.Record {
 	d.t.Helper()
 	result, err := d.client.Run(d.t.Context(), messages.RunCommand{Program: messages.Program{Text: text}})
 	require.NoError(d.t, err)
@@ -109,7 +109,7 @@ func (d *daemon) retired(id messages.JobID) {
 }
 
 // background starts a shell text and leaves it.
-func (d *daemon) background(r messages.RunCommand) messages.Job {
+func (d *daemon) background(r messages.RunCommand) messages.Record {
 	d.t.Helper()
 	r.Mode = messages.ModeAsync
 	result, err := d.client.Run(d.t.Context(), r)
@@ -118,7 +118,7 @@ func (d *daemon) background(r messages.RunCommand) messages.Job {
 }
 
 // awaits waits until a job meets a condition.
-func (d *daemon) awaits(id messages.JobID, c messages.Condition) messages.Job {
+func (d *daemon) awaits(id messages.JobID, c messages.Condition) messages.Record {
 	d.t.Helper()
 	ended, err := d.client.Await(d.t.Context(), messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: c, Timeout: patience})
 	require.NoError(d.t, err)

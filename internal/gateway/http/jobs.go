@@ -40,7 +40,7 @@ func (c *request) list() error {
 		return err
 	}
 	if state != "" {
-		jobs = slices.DeleteFunc(jobs, func(j messages.Job) bool {
+		jobs = slices.DeleteFunc(jobs, func(j messages.Record) bool {
 			return j.State != state && !(state == messages.Finished && j.State.Ended())
 		})
 	}
@@ -57,8 +57,8 @@ const (
 // jobsWithSizes returns the jobs at and below a scope with the sizes of their outputs. If
 // these are late, or another list still waits for sizes, it returns the node's own
 // records. Live jobs have no output in them.
-func (c *request) jobsWithSizes(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
-	var jobs []messages.Job
+func (c *request) jobsWithSizes(scope messages.ScopePath, finished bool) ([]messages.Record, error) {
+	var jobs []messages.Record
 	var err error
 	sized := make(chan struct{})
 	waits := c.unsized.Load() == 0
@@ -83,7 +83,7 @@ func (c *request) jobsWithSizes(scope messages.ScopePath, finished bool) ([]mess
 }
 
 // withoutSizes removes the outputs of live jobs and returns the number of these jobs.
-func withoutSizes(jobs []messages.Job) (live int) {
+func withoutSizes(jobs []messages.Record) (live int) {
 	for i := range jobs {
 		if !jobs[i].State.Ended() {
 			jobs[i].Output = nil
@@ -103,7 +103,7 @@ func (c *request) waitsOn(sized <-chan struct{}) {
 }
 
 // setSizes puts the sizes of outputs into records, with the bounds of jobsWithSizes.
-func (c *request) setSizes(jobs []messages.Job) []messages.Job {
+func (c *request) setSizes(jobs []messages.Record) []messages.Record {
 	if c.unsized.Load() == 0 {
 		all, sized := slices.Clone(jobs), make(chan struct{})
 		go func() {
@@ -173,7 +173,7 @@ func (c *request) removeAll() error {
 	if n := len(body.Jobs); n == 0 || n > wire.MaxRemoved {
 		return messages.Invalid("jobs", fmt.Sprintf("the request names %d jobs; name 1 to %d", n, wire.MaxRemoved))
 	}
-	out := wire.Removed{V: wire.Version, Jobs: []messages.Job{}, Refused: []wire.Refused{}}
+	out := wire.Removed{V: wire.Version, Jobs: []messages.Record{}, Refused: []wire.Refused{}}
 	for _, id := range body.Jobs {
 		gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.job(messages.JobID(id))})
 		var refused *messages.Error

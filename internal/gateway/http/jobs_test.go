@@ -277,13 +277,13 @@ type stuck struct {
 	goOn  chan struct{}
 }
 
-func (s stuck) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+func (s stuck) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Record, error) {
 	s.asked.Add(1)
 	<-s.goOn
 	return s.Node.Jobs(context.WithoutCancel(ctx), scope, finished)
 }
 
-func (s stuck) Measure(jobs []messages.Job) {
+func (s stuck) Measure(jobs []messages.Record) {
 	<-s.goOn
 	s.Node.Measure(jobs)
 }

@@ -22,23 +22,23 @@ type Node interface {
 type node interface {
 	Ask(ctx context.Context, request messages.Refusable) (any, error)
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
-	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
-	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error)
-	Measure(jobs []messages.Job)
+	Job(ctx context.Context, id messages.JobID) (messages.Record, error)
+	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Record, error)
+	Measure(jobs []messages.Record)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	EncodeKeys(ctx context.Context, id messages.JobID, keys string) ([]byte, error)
 	EncodePaste(ctx context.Context, id messages.JobID, text string) ([]byte, error)
-	OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, error]
+	OutputOrder(job messages.Record) iter.Seq2[messages.OutputSegment, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
-	View(job messages.Job, o view.Options) (view.View, error)
-	ViewAfter(job messages.Job, after [2]int64, o view.Options) (view.View, error)
+	View(job messages.Record, o view.Options) (view.View, error)
+	ViewAfter(job messages.Record, after [2]int64, o view.Options) (view.View, error)
 	Err() error
 }
 
 // Submitted is a submitted run. Wait must follow, once.
 type Submitted interface {
-	Wait(ctx context.Context) (messages.Job, error)
+	Wait(ctx context.Context) (messages.Record, error)
 }
 
 // Output follows one stream of a job.

@@ -190,7 +190,7 @@ func TestOpenAPISchemas(t *testing.T) {
 		reached[typ.Name()] = true
 		s, ok := d.Components.Schemas[typ.Name()]
 		require.True(t, ok, "%s has no schema", typ.Name())
-		if typ == reflect.TypeFor[messages.Job]() || typ == reflect.TypeFor[wire.Result]() {
+		if typ == reflect.TypeFor[messages.Record]() || typ == reflect.TypeFor[wire.Result]() {
 			require.ElementsMatch(t, jobFields(t, typ), keys(s.Properties), typ.Name())
 			todo = append(todo, reflect.TypeFor[messages.Error](), reflect.TypeFor[messages.Survivor]())
 			continue
@@ -258,7 +258,7 @@ func compare(t *testing.T, where string, typ reflect.Type, s schema) []reflect.T
 // jobFields are the fields of the job object when all of them are there.
 func jobFields(t *testing.T, typ reflect.Type) []string {
 	t.Helper()
-	job := messages.Job{Tag: "t", Deadline: time.Now(), Isolation: messages.Group, OnFinish: messages.Notices([]string{"true"})}
+	job := messages.Record{Tag: "t", Deadline: time.Now(), Isolation: messages.Group, OnFinish: messages.Notices([]string{"true"})}
 	var v any = job
 	if typ == reflect.TypeFor[wire.Result]() {
 		v = wire.Result{Job: job, Text: &wire.Shown{}}

@@ -81,7 +81,7 @@ func (c *request) output() error {
 }
 
 // outputTarget returns the job of the path and the requested stream.
-func (c *request) outputTarget() (messages.Job, messages.StreamOutput, error) {
+func (c *request) outputTarget() (messages.Record, messages.StreamOutput, error) {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err != nil {
 		return job, messages.StreamOutput{}, err
@@ -98,7 +98,7 @@ func (c *request) outputTarget() (messages.Job, messages.StreamOutput, error) {
 	return job, messages.StreamOutput{}, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s; it has %s", job.ID, want, streamNames(job)))
 }
 
-func streamNames(job messages.Job) string {
+func streamNames(job messages.Record) string {
 	var has []string
 	for _, out := range job.Output {
 		has = append(has, out.Stream.String())
@@ -107,7 +107,7 @@ func streamNames(job messages.Job) string {
 }
 
 // since returns the byte that a moment stands for, or the given offset.
-func (c *request) since(job messages.Job, stream messages.Stream, offset int64) (int64, error) {
+func (c *request) since(job messages.Record, stream messages.Stream, offset int64) (int64, error) {
 	text := c.text("since")
 	if text == "" && !c.r.URL.Query().Has("since") {
 		return offset, nil

@@ -56,7 +56,7 @@ func (c *request) outputBoth(follow bool) error {
 // interleaver sends two streams to one reader.
 type interleaver struct {
 	*request
-	job     messages.Job
+	job     messages.Record
 	streams []*interleavedStream
 	rc      *http.ResponseController
 	news    bool       // output may have arrived since the last ordered part
@@ -97,7 +97,7 @@ func (c *request) mixed(follow bool) (*interleaver, error) {
 }
 
 // separate returns the job of the path if it keeps its streams apart.
-func (c *request) separate() (messages.Job, error) {
+func (c *request) separate() (messages.Record, error) {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err == nil && len(job.Output) != 2 {
 		err = messages.Invalid("stream", fmt.Sprintf("job %s does not have both streams; it has %s", job.ID, streamNames(job)))

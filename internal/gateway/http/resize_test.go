@@ -90,7 +90,7 @@ func TestAttachedWatcherSeesItPainted(t *testing.T) {
 }
 
 // shown runs a job that prints its sizes, for a client that waits for it.
-func (d *daemon) shown() messages.Job {
+func (d *daemon) shown() messages.Record {
 	d.t.Helper()
 	known := make(chan messages.JobID, 1)
 	go func() {

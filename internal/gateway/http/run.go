@@ -88,7 +88,7 @@ func (c *request) locate(uid messages.UID) {
 }
 
 // shown returns the end of a job's output, nil if it was not requested.
-func (c *request) shown(job messages.Job, most int) *wire.Shown {
+func (c *request) shown(job messages.Record, most int) *wire.Shown {
 	if most == 0 {
 		return nil
 	}

@@ -86,7 +86,7 @@ func TestALeaseEndsWithItsClient(t *testing.T) {
 func TestALeaseLeavesWhatIsKept(t *testing.T) {
 	d := start(t, nil)
 	lease := d.leases(t.Context(), messages.OpenScope{Path: agents})
-	run := func(scope messages.ScopePath, session messages.SessionID) messages.Job {
+	run := func(scope messages.ScopePath, session messages.SessionID) messages.Record {
 		return d.background(messages.RunCommand{Scope: scope, Session: session, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	}
 	kept, beside, elsewhere := run(agents, "mixed"), run(agents, "mixed"), run(agents, "other")

@@ -16,7 +16,7 @@ import (
 // asks prints a question to its terminal for each line that is typed, and the answer.
 const asks = `stty -echo; echo ready; while read -r; do stty raw; printf '\033[6n'; IFS= read -rs -d R a; stty -raw; echo "got ${a#*[}."; done`
 
-func (d *daemon) asker() messages.Job {
+func (d *daemon) asker() messages.Record {
 	d.t.Helper()
 	job := d.background(messages.RunCommand{Program: messages.Program{Text: asks, Shell: "bash"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 10, Cols: 40}}})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})

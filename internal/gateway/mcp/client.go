@@ -147,23 +147,23 @@ func plain(name string) string {
 }
 
 // own finds a job of the client. Jobs of other clients are not found.
-func (c *client) own(ctx context.Context, id string) (messages.Job, error) {
+func (c *client) own(ctx context.Context, id string) (messages.Record, error) {
 	none := &messages.Error{
 		Code: messages.NotFound, Reason: "job", Message: "there is no job " + core.Preview(id) + " of yours",
 		Hint: "list with all names your jobs; a person can hand over another with troupe handover JOB " + string(c.scope),
 	}
 	switch {
 	case id == "":
-		return messages.Job{}, messages.Invalid("job_id", "job_id is empty; list names your jobs")
+		return messages.Record{}, messages.Invalid("job_id", "job_id is empty; list names your jobs")
 	case len(id) > messages.MaxNameLength:
-		return messages.Job{}, none
+		return messages.Record{}, none
 	}
 	job, err := c.options.Host.Job(ctx, messages.JobID(id))
 	if isCode(err, messages.Conflict) || err == nil && !c.scope.Contains(job.Scope) { // jobs of other clients have that name too
 		job, err = c.options.Host.Job(ctx, messages.JobID(string(c.scope)+"/"+id))
 	}
 	if isCode(err, messages.NotFound) {
-		return messages.Job{}, none
+		return messages.Record{}, none
 	}
 	return job, err
 }

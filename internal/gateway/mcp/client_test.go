@@ -27,7 +27,7 @@ func TestAnErrorThatNobodyReadsTellsNoEnds(t *testing.T) {
 	c.trackEnd("none")
 	c.track("one")
 	c.trackEnd("one")
-	c.hasEnded(messages.Job{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}})
+	c.hasEnded(messages.Record{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _ = c.failed(gone, messages.Invalid("x", "x is wrong")) // nobody reads it
@@ -45,8 +45,8 @@ func TestAnEndThatNobodyReadIsToldAgain(t *testing.T) {
 	c.track("one")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
-	_, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Job{ended}})
+	ended := messages.Record{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
+	_, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Record{ended}})
 	require.Error(t, err)
 	told := c.takeNotices()
 	require.Len(t, told, 1)
@@ -173,7 +173,7 @@ func TestAPartOfAnMCPOutputNamesItsGaps(t *testing.T) {
 
 // The name of a stream that is none is shown in short.
 func TestBadInputLongNameOfAnMCPStream(t *testing.T) {
-	_, err := streamOf(messages.Job{ID: "j1", Output: []messages.StreamOutput{{Stream: messages.Merged}}}, strings.Repeat("x", 100_000))
+	_, err := streamOf(messages.Record{ID: "j1", Output: []messages.StreamOutput{{Stream: messages.Merged}}}, strings.Repeat("x", 100_000))
 	require.ErrorContains(t, err, "it has merged")
 	require.Less(t, len(err.Error()), 1000)
 }

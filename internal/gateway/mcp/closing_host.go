@@ -33,9 +33,9 @@ func (p *closingHost) CloseSession(ctx context.Context, r messages.CloseSession)
 }
 
 // Run implements dialect.Host.
-func (p *closingHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (p *closingHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	if p.over.Err() != nil {
-		return messages.Job{}, dialect.Text{}, errLeft
+		return messages.Record{}, dialect.Text{}, errLeft
 	}
 	return p.Host.Run(ctx, r, most, known)
 }

@@ -24,9 +24,9 @@ const maxAsked = 1000
 // awaitInput sends the job of a run when it waits for input. It closes the channel when
 // it stops watching. The channel is nil for a job without input, and for a run that has its
 // reply: its client was asked, and is not asked again.
-func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Job, context.CancelFunc) {
+func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Record, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	waits := make(chan messages.Job, 1)
+	waits := make(chan messages.Record, 1)
 	select {
 	case <-f.done:
 		return nil, cancel
@@ -60,7 +60,7 @@ func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Jo
 //
 // It never asks for a secret: the client, its model and its log would see it. The person
 // is asked to attach instead.
-func (c *call) elicit(ctx context.Context, f *activeRun, job messages.Job) *sdk.CallToolResult {
+func (c *call) elicit(ctx context.Context, f *activeRun, job messages.Record) *sdk.CallToolResult {
 	if !c.canAsk() || job.WaitingForSecret {
 		c.handBack(ctx, f)
 		return nil
@@ -99,7 +99,7 @@ func (c *call) canAsk() bool {
 }
 
 // form returns a form for one line.
-func (c *call) form(ctx context.Context, job messages.Job) *sdk.ElicitParams {
+func (c *call) form(ctx context.Context, job messages.Record) *sdk.ElicitParams {
 	page, _ := c.outputTail(ctx, job, maxAsked) // without output the command must do
 	return &sdk.ElicitParams{
 		Mode: "form", Message: "The command `" + core.Preview(job.Command) + "` waits for a line of input. It has written:\n" + strings.TrimRight(page.Text, "\n"),

@@ -18,7 +18,7 @@ func TestInputIsAwaitedForLong(t *testing.T) {
 		f, _ := c.flies("one")
 		waits, stop := c.calling().awaitInput(t.Context(), f)
 		time.Sleep(24 * time.Hour)
-		n.asks <- messages.Job{ID: "j1"}
+		n.asks <- messages.Record{ID: "j1"}
 		job, ok := <-waits
 		require.True(t, ok, "nobody waits for it any more")
 		require.Equal(t, messages.JobID("j1"), job.ID)
@@ -34,8 +34,8 @@ func TestADeclinedQuestionIsNotAskedAgain(t *testing.T) {
 		c := entered(t, n)
 		f, _ := c.flies("one")
 		close(f.done)
-		n.asks = make(chan messages.Job, 1)
-		n.asks <- messages.Job{ID: "j1"}
+		n.asks = make(chan messages.Record, 1)
+		n.asks <- messages.Record{ID: "j1"}
 		waits, stop := c.calling().awaitInput(t.Context(), f)
 		defer stop()
 		synctest.Wait()
@@ -46,11 +46,11 @@ func TestADeclinedQuestionIsNotAskedAgain(t *testing.T) {
 // A run whose client was asked for input, and does not come back, is let go of: its end
 // is told like any, whether it came before or comes later.
 func TestARunWithoutItsClientIsToldLikeAny(t *testing.T) {
-	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
-	for name, c := range map[string]struct{ then, later messages.Job }{
+	ended := messages.Record{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
+	for name, c := range map[string]struct{ then, later messages.Record }{
 		"it has ended":        {then: ended},
-		"it ends later":       {then: messages.Job{ID: "j1", UID: "one", State: messages.Running}, later: ended},
-		"it ended in between": {then: messages.Job{ID: "j1", UID: "one", State: messages.Running}},
+		"it ends later":       {then: messages.Record{ID: "j1", UID: "one", State: messages.Running}, later: ended},
+		"it ended in between": {then: messages.Record{ID: "j1", UID: "one", State: messages.Running}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestARunWithoutItsClientIsToldLikeAny(t *testing.T) {
 				it.calling().park(f)
 				f.job = c.then
 				if c.later.ID == "" && !c.then.State.Ended() {
-					n.jobs <- []messages.Job{ended}
+					n.jobs <- []messages.Record{ended}
 				}
 				close(f.done)
 				time.Sleep(parked - time.Second)

@@ -18,17 +18,17 @@ import (
 type held struct {
 	*node
 	begun chan messages.UID
-	job   messages.Job
+	job   messages.Record
 	err   error
 }
 
-func (h *held) Run(ctx context.Context, r messages.RunCommand, _ int, _ func(messages.JobID)) (messages.Job, Text, error) {
+func (h *held) Run(ctx context.Context, r messages.RunCommand, _ int, _ func(messages.JobID)) (messages.Record, Text, error) {
 	h.begun <- r.UID
 	<-ctx.Done()
-	return messages.Job{}, Text{}, ctx.Err()
+	return messages.Record{}, Text{}, ctx.Err()
 }
 
-func (h *held) Job(_ context.Context, id messages.JobID) (messages.Job, error) {
+func (h *held) Job(_ context.Context, id messages.JobID) (messages.Record, error) {
 	job := h.job
 	job.UID = messages.UID(id)
 	return job, h.err
@@ -38,17 +38,17 @@ func (h *held) Job(_ context.Context, id messages.JobID) (messages.Job, error) {
 // before anybody listened or comes later; of one that never began nothing is told, and
 // nothing is kept.
 func TestTheEndOfACancelledCallIsToldOnce(t *testing.T) {
-	ended := messages.Job{ID: "j1", State: messages.Finished, End: messages.End{Outcome: messages.Cancelled}}
+	ended := messages.Record{ID: "j1", State: messages.Finished, End: messages.End{Outcome: messages.Cancelled}}
 	for name, c := range map[string]struct {
-		job    messages.Job
+		job    messages.Record
 		err    error
 		listed bool // the end was missed, and is among the jobs
 		later  bool
 		told   int
 	}{
 		"it has ended":          {job: ended, told: 1},
-		"it ends later":         {job: messages.Job{ID: "j1", State: messages.Running}, later: true, told: 1},
-		"it ended in between":   {job: messages.Job{ID: "j1", State: messages.Running}, listed: true, told: 1},
+		"it ends later":         {job: messages.Record{ID: "j1", State: messages.Running}, later: true, told: 1},
+		"it ended in between":   {job: messages.Record{ID: "j1", State: messages.Running}, listed: true, told: 1},
 		"it never began":        {err: &messages.Error{Code: messages.NotFound}, later: true},
 		"the host was not here": {err: errors.New("no daemon"), later: true, told: 1},
 	} {
@@ -65,7 +65,7 @@ func TestTheEndOfACancelledCallIsToldOnce(t *testing.T) {
 				end := ended
 				end.UID, end.Scope = <-h.begun, it.scope
 				if c.listed {
-					h.jobs <- []messages.Job{end}
+					h.jobs <- []messages.Record{end}
 				}
 				cancel()
 				require.ErrorIs(t, <-answered, context.Canceled)
@@ -90,18 +90,18 @@ type waiting struct {
 	promoted chan messages.JobID
 }
 
-func (w *waiting) Run(ctx context.Context, r messages.RunCommand, _ int, _ func(messages.JobID)) (messages.Job, Text, error) {
+func (w *waiting) Run(ctx context.Context, r messages.RunCommand, _ int, _ func(messages.JobID)) (messages.Record, Text, error) {
 	select {
 	case id := <-w.promoted:
-		return messages.Job{ID: "j1", UID: messages.UID(id), State: messages.Queued, Background: true}, Text{}, nil
+		return messages.Record{ID: "j1", UID: messages.UID(id), State: messages.Queued, Background: true}, Text{}, nil
 	case <-ctx.Done():
-		return messages.Job{}, Text{}, ctx.Err()
+		return messages.Record{}, Text{}, ctx.Err()
 	}
 }
 
-func (w *waiting) Promote(_ context.Context, id messages.JobID) (messages.Job, error) {
+func (w *waiting) Promote(_ context.Context, id messages.JobID) (messages.Record, error) {
 	w.promoted <- id
-	return messages.Job{}, nil
+	return messages.Record{}, nil
 }
 
 // A run in the background that does not begin is no call that does not end.

@@ -15,15 +15,15 @@ import (
 // node is a host whose jobs the test plays.
 type node struct {
 	leaser
-	jobs  chan []messages.Job // what Jobs answers, one after the other; nothing: none
-	asks  chan messages.Job   // a job that waits for input
-	facts chan messages.Fact  // what happens
-	reads []int               // the bounds of what Bytes was asked for
-	bytes *Bytes              // what it answers; nil: nothing
+	jobs  chan []messages.Record // what Jobs answers, one after the other; nothing: none
+	asks  chan messages.Record   // a job that waits for input
+	facts chan messages.Fact     // what happens
+	reads []int                  // the bounds of what Bytes was asked for
+	bytes *Bytes                 // what it answers; nil: nothing
 }
 
 func newNode() *node {
-	return &node{jobs: make(chan []messages.Job, 8), asks: make(chan messages.Job, 8), facts: make(chan messages.Fact, 8)}
+	return &node{jobs: make(chan []messages.Record, 8), asks: make(chan messages.Record, 8), facts: make(chan messages.Fact, 8)}
 }
 
 func (*node) Both(context.Context, messages.JobID, [2]int64, int) (messages.OutputPage, error) {
@@ -38,8 +38,8 @@ func (*node) Sessions(context.Context, messages.ScopePath) ([]messages.SessionIn
 	return nil, nil
 }
 
-func (n *node) Job(_ context.Context, id messages.JobID) (messages.Job, error) {
-	return messages.Job{ID: "j1", UID: messages.UID(id), Scope: n.scope(), Output: []messages.StreamOutput{{Stream: messages.Merged}}}, nil
+func (n *node) Job(_ context.Context, id messages.JobID) (messages.Record, error) {
+	return messages.Record{ID: "j1", UID: messages.UID(id), Scope: n.scope(), Output: []messages.StreamOutput{{Stream: messages.Merged}}}, nil
 }
 
 // scope is that of the last lease, and of its only client.
@@ -49,7 +49,7 @@ func (n *node) scope() messages.ScopePath {
 	return n.path
 }
 
-func (n *node) Jobs(context.Context, messages.ListJobs) ([]messages.Job, error) {
+func (n *node) Jobs(context.Context, messages.ListJobs) ([]messages.Record, error) {
 	select {
 	case jobs := <-n.jobs:
 		return jobs, nil
@@ -67,7 +67,7 @@ func (n *node) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnd
 	}
 	select {
 	case job := <-n.asks:
-		return messages.WaitEnded{Satisfied: true, Jobs: []messages.Job{job}}, nil
+		return messages.WaitEnded{Satisfied: true, Jobs: []messages.Record{job}}, nil
 	case <-ctx.Done():
 		return messages.WaitEnded{TimedOut: true}, nil
 	}

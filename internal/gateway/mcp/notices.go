@@ -48,7 +48,7 @@ func (c *client) untrack(uid messages.UID) {
 }
 
 // markNotified drops a job whose end is in a result.
-func (c *client) markNotified(job messages.Job) {
+func (c *client) markNotified(job messages.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.backgroundJobs, job.UID)
@@ -96,7 +96,7 @@ func (c *client) handle(fact messages.CommandFact) {
 }
 
 // hasEnded records the end of a job.
-func (c *client) hasEnded(job messages.Job) {
+func (c *client) hasEnded(job messages.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f, end := c.backgroundJobs[job.UID], core.Notify(job)

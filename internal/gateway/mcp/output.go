@@ -48,12 +48,12 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 		}
 	}
 	out.JobRecord = core.Tell(job, time.Now())
-	return answer{result: out, jobs: []messages.Job{job}}, nil
+	return answer{result: out, jobs: []messages.Record{job}}, nil
 }
 
 // streamOf returns the stream of a job with a name. Without a name it returns the only
 // stream, or stdout.
-func streamOf(job messages.Job, name string) (messages.Stream, error) {
+func streamOf(job messages.Record, name string) (messages.Stream, error) {
 	var have []string
 	for _, o := range job.Output {
 		have = append(have, o.Stream.String())
@@ -69,7 +69,7 @@ func streamOf(job messages.Job, name string) (messages.Stream, error) {
 
 // outputTail returns the end of a job's output, at most most bytes. It is empty if
 // there is none. Two streams are shown in the order of arrival, without offsets.
-func (c *client) outputTail(ctx context.Context, job messages.Job, most int) (page messages.OutputPage, err error) {
+func (c *client) outputTail(ctx context.Context, job messages.Record, most int) (page messages.OutputPage, err error) {
 	id := messages.JobID(job.UID)
 	switch len(job.Output) {
 	case 0:
@@ -95,7 +95,7 @@ func (c *client) both(ctx context.Context, id messages.JobID, after [2]int64, mo
 
 // instead replaces output that an older daemon cannot show by a sentence. The rest of
 // the call has succeeded, which an error would hide.
-func instead(job messages.Job, page messages.OutputPage, err error) (messages.OutputPage, error) {
+func instead(job messages.Record, page messages.OutputPage, err error) (messages.OutputPage, error) {
 	if !isCode(err, messages.Unsupported) {
 		return page, err
 	}
@@ -109,7 +109,7 @@ func instead(job messages.Job, page messages.OutputPage, err error) (messages.Ou
 
 // outputFrom shows the output from a byte on and waits for it up to wait. If the byte
 // is within a character or a terminal sequence, the rest of that is left out.
-func (c *call) outputFrom(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.OutputExcerpt, error) {
+func (c *call) outputFrom(ctx context.Context, job messages.Record, stream messages.Stream, from int64, most int, wait time.Duration) (core.OutputExcerpt, error) {
 	id := messages.JobID(job.UID)
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -83,7 +83,7 @@ func TestPartsOfAnMCPOutputAreAllOfIt(t *testing.T) {
 		want := string(whole.End(whole.Append(nil, []byte(all))))
 		got, from := "", int64(0)
 		for from < int64(len(all)) {
-			s, err := c.outputFrom(context.Background(), messages.Job{State: messages.Finished}, messages.Merged, from, most, 0)
+			s, err := c.outputFrom(context.Background(), messages.Record{State: messages.Finished}, messages.Merged, from, most, 0)
 			if err != nil || s.Next <= from || s.Truncated != (s.Next < int64(len(all))) {
 				t.Fatalf("from %d: %+v, %v", from, s, err)
 			}
@@ -115,7 +115,7 @@ func TestAPartOfAnMCPOutputThatGoesOn(t *testing.T) {
 	} {
 		c, _ := writer(t, it.data, it.later...)
 		wait := time.Duration(len(it.later)) * time.Minute
-		s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Running}, messages.Merged, it.from, 99, wait)
+		s, err := c.outputFrom(t.Context(), messages.Record{State: messages.Running}, messages.Merged, it.from, 99, wait)
 		require.NoError(t, err)
 		require.Equal(t, it.want, s.Output, "%q", it.data)
 		require.Equal(t, it.next, s.Next, "%q", it.data)
@@ -147,7 +147,7 @@ func TestAnMCPOutputFromWithin(t *testing.T) {
 			c, _ := writer(t, all)
 			got, begin, next := "", int64(-1), it.from
 			for done := false; !done; done = next == int64(len(all)) {
-				s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, next, most, 0)
+				s, err := c.outputFrom(t.Context(), messages.Record{State: messages.Finished}, messages.Merged, next, most, 0)
 				require.NoError(t, err)
 				if begin < 0 {
 					begin = s.From
@@ -159,7 +159,7 @@ func TestAnMCPOutputFromWithin(t *testing.T) {
 		}
 	}
 	c, _ := writer(t, "a\x1b[3", "1mred")
-	s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Running}, messages.Merged, 3, 99, time.Minute)
+	s, err := c.outputFrom(t.Context(), messages.Record{State: messages.Running}, messages.Merged, 3, 99, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, "red", s.Output)
 }
@@ -167,7 +167,7 @@ func TestAnMCPOutputFromWithin(t *testing.T) {
 // However often a character is broken off, no part is longer than was asked for.
 func TestAnMCPOutputOfBrokenCharacters(t *testing.T) {
 	c, _ := writer(t, "\r"+strings.Repeat("\xe2\x82", 50))
-	s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 12, 0)
+	s, err := c.outputFrom(t.Context(), messages.Record{State: messages.Finished}, messages.Merged, 0, 12, 0)
 	require.NoError(t, err)
 	require.Equal(t, "\n\uFFFD\uFFFD", s.Output)
 	require.EqualValues(t, 3, s.Next)
@@ -176,7 +176,7 @@ func TestAnMCPOutputOfBrokenCharacters(t *testing.T) {
 // A sequence that is longer than what was asked for is gone over.
 func TestALongSequenceInAnMCPOutput(t *testing.T) {
 	c, _ := writer(t, "\x1b]0;"+strings.Repeat("T", 5000)+"\adone")
-	s, err := c.outputFrom(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 100, 0)
+	s, err := c.outputFrom(t.Context(), messages.Record{State: messages.Finished}, messages.Merged, 0, 100, 0)
 	require.NoError(t, err)
 	require.Equal(t, "done", s.Output)
 	require.EqualValues(t, 5009, s.Next)
@@ -193,7 +193,7 @@ func TestAPartOfAnMCPOutputThatIsCutBehindAGap(t *testing.T) {
 // What a run that goes on shows ends where its next begins, however old its reply is.
 func TestARunThatGoesOnSaysWhereToGoOn(t *testing.T) {
 	c, _ := writer(t, "one\ntwo\n")
-	job := messages.Job{State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 2}}}
+	job := messages.Record{State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 2}}}
 	a, err := c.shown(t.Context(), job, Text{Text: "one\n"}, 99, "")
 	require.NoError(t, err)
 	out := a.result.(*core.RunResult)
@@ -206,7 +206,7 @@ func TestARunThatGoesOnSaysWhereToGoOn(t *testing.T) {
 func TestTheEndOfBothStreams(t *testing.T) {
 	c, w := writer(t, "")
 	w.data[messages.Stdout], w.data[messages.Stderr] = "12345", "FATAL"
-	job := messages.Job{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
+	job := messages.Record{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
 	page, err := c.outputTail(t.Context(), job, 99)
 	require.NoError(t, err)
 	require.Equal(t, messages.OutputPage{Text: "1F2A3T4A5L", Bytes: 10}, page)
@@ -228,7 +228,7 @@ func (older) Both(context.Context, messages.JobID, [2]int64, int) (messages.Outp
 // What a host cannot show does not undo what was done: a result says so in its place.
 func TestAnOlderHostShowsNoTwoStreams(t *testing.T) {
 	c := enteredAt(t, older{&written{node: newNode()}}).calling()
-	job := messages.Job{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 2}, {Stream: messages.Stderr, Bytes: 3}}}
+	job := messages.Record{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 2}, {Stream: messages.Stderr, Bytes: 3}}}
 	s, err := c.since(t.Context(), job, job.Output, 99)
 	require.NoError(t, err)
 	require.Equal(t, core.OutputExcerpt{Output: "[the daemon is older: read shows each]\n", Bytes: 5, Truncated: true}, s)

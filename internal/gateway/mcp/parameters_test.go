@@ -141,19 +141,19 @@ func TestAResultIsTheseBytes(t *testing.T) {
 // oneJob is a host with a job that has ended.
 type oneJob struct{ Host }
 
-func (*oneJob) job() messages.Job {
-	return messages.Job{
+func (*oneJob) job() messages.Record {
+	return messages.Record{
 		ID: "j1", UID: "01", Scope: "mcp", State: messages.Finished, End: messages.End{Outcome: messages.Exited, Code: new(0)}, Command: "a <b> && \"c\"",
 		Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 7}},
 	}
 }
 
-func (h *oneJob) Jobs(context.Context, messages.ListJobs) ([]messages.Job, error) {
-	return []messages.Job{h.job()}, nil
+func (h *oneJob) Jobs(context.Context, messages.ListJobs) ([]messages.Record, error) {
+	return []messages.Record{h.job()}, nil
 }
 
 func (h *oneJob) Await(_ context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	return messages.WaitEnded{Satisfied: true, Met: r.Jobs, Jobs: []messages.Job{h.job()}}, nil
+	return messages.WaitEnded{Satisfied: true, Met: r.Jobs, Jobs: []messages.Record{h.job()}}, nil
 }
 
 func (*oneJob) View(context.Context, messages.ReadOutput) (messages.OutputPage, error) {

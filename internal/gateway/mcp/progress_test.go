@@ -27,7 +27,7 @@ type slow struct {
 	gone  map[messages.JobID]chan struct{} // closed by Promote
 }
 
-func (s *slow) Run(ctx context.Context, r messages.RunCommand, _ int, known func(messages.JobID)) (messages.Job, Text, error) {
+func (s *slow) Run(ctx context.Context, r messages.RunCommand, _ int, known func(messages.JobID)) (messages.Record, Text, error) {
 	s.life.Lock()
 	if s.began == nil {
 		s.began, s.gone = map[messages.UID]time.Time{}, map[messages.JobID]chan struct{}{}
@@ -52,25 +52,25 @@ func (s *slow) Run(ctx context.Context, r messages.RunCommand, _ int, known func
 	return job, Text{}, err
 }
 
-func (s *slow) Job(_ context.Context, id messages.JobID) (messages.Job, error) {
+func (s *slow) Job(_ context.Context, id messages.JobID) (messages.Record, error) {
 	s.life.Lock()
 	defer s.life.Unlock()
 	began, ok := s.began[messages.UID(id)]
 	if !ok {
 		began = time.Now() // the test waits for one that it has not run
 	}
-	job := messages.Job{ID: "j1", UID: messages.UID(id), Scope: s.scope(), State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Merged}}}
+	job := messages.Record{ID: "j1", UID: messages.UID(id), Scope: s.scope(), State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Merged}}}
 	if time.Since(began) >= s.takes {
 		job.State, job.End.Outcome = messages.Finished, messages.Exited
 	}
 	return job, nil
 }
 
-func (s *slow) Promote(_ context.Context, id messages.JobID) (messages.Job, error) {
+func (s *slow) Promote(_ context.Context, id messages.JobID) (messages.Record, error) {
 	s.life.Lock()
 	defer s.life.Unlock()
 	close(s.gone[id])
-	return messages.Job{}, nil
+	return messages.Record{}, nil
 }
 
 func (s *slow) View(_ context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
@@ -85,7 +85,7 @@ func (s *slow) Await(_ context.Context, r messages.WaitJobs) (messages.WaitEnded
 	return messages.WaitEnded{TimedOut: true}, nil
 }
 
-func (s *slow) Jobs(context.Context, messages.ListJobs) ([]messages.Job, error) { return nil, nil }
+func (s *slow) Jobs(context.Context, messages.ListJobs) ([]messages.Record, error) { return nil, nil }
 
 func (s *slow) Events(ctx context.Context, _ messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
 	return func(func(messages.Fact, error) bool) {

@@ -133,9 +133,9 @@ func one(c *sdk.ResourceContents) *sdk.ReadResourceResult {
 }
 
 // resource finds the job of a URI. Jobs of other clients are not found.
-func (c *client) resource(ctx context.Context, req *sdk.ReadResourceRequest, id string) (messages.Job, error) {
+func (c *client) resource(ctx context.Context, req *sdk.ReadResourceRequest, id string) (messages.Record, error) {
 	if err := c.enter(ctx, req.ClientInfo); err != nil {
-		return messages.Job{}, err
+		return messages.Record{}, err
 	}
 	job, err := c.own(ctx, id)
 	if isCode(err, messages.NotFound) || isCode(err, messages.InvalidParams) {
@@ -176,7 +176,7 @@ func (c *client) updated(fact messages.CommandFact) {
 
 // show lists a job and its outputs as resources and removes the oldest ones above the
 // limit.
-func (c *client) show(job messages.Job) {
+func (c *client) show(job messages.Record) {
 	c.mu.Lock()
 	if _, shown := c.listed[job.ID]; shown {
 		c.mu.Unlock()

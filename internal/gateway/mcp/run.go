@@ -25,7 +25,7 @@ type activeRun struct {
 	unfed      atomic.Pointer[error] // why its stdin was not written
 	known      chan struct{}         // closed when the node knows the job, if a waiter needs that
 	done       chan struct{}         // closed when job, text and err are set
-	job        messages.Job
+	job        messages.Record
 	text       Text
 	err        error
 	input      bool // the job takes input
@@ -216,7 +216,7 @@ func (c *call) sessionDir(ctx context.Context, session messages.SessionID) strin
 	return ""
 }
 
-func waitsNote(job messages.Job) string {
+func waitsNote(job messages.Record) string {
 	if job.WaitingForSecret {
 		return "it waits for a password or another secret. Do not write one: ask the person to attach with troupe attach " + string(job.ID)
 	}
@@ -224,7 +224,7 @@ func waitsNote(job messages.Job) string {
 }
 
 // shown returns the result of a job with the output in the reply to its run.
-func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int, note string) (answer, error) {
+func (c *call) shown(ctx context.Context, job messages.Record, text Text, most int, note string) (answer, error) {
 	// A partial output in the reply has no offsets.
 	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 {
 		return c.tell(ctx, job, most, note)
@@ -240,21 +240,21 @@ func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int,
 	if len(job.Output) == 1 {
 		out.Next = out.Bytes
 	}
-	return answer{result: out, jobs: []messages.Job{job}, links: links(job, text.Truncated)}, nil
+	return answer{result: out, jobs: []messages.Record{job}, links: links(job, text.Truncated)}, nil
 }
 
 // tell returns the result of a job with the end of its output.
-func (c *call) tell(ctx context.Context, job messages.Job, most int, note string) (answer, error) {
+func (c *call) tell(ctx context.Context, job messages.Record, most int, note string) (answer, error) {
 	page, err := c.outputTail(ctx, job, most)
 	if page, err = instead(job, page, err); err != nil {
 		return answer{}, err
 	}
 	out := &core.RunResult{JobRecord: core.Tell(job, time.Now()), OutputExcerpt: core.Page(page), ResultNotices: core.ResultNotices{Note: note}}
-	return answer{result: out, jobs: []messages.Job{job}, links: links(job, out.Truncated)}, nil
+	return answer{result: out, jobs: []messages.Record{job}, links: links(job, out.Truncated)}, nil
 }
 
 // links returns links to outputs that are not shown completely.
-func links(job messages.Job, truncated bool) []sdk.Content {
+func links(job messages.Record, truncated bool) []sdk.Content {
 	if !truncated {
 		return nil
 	}

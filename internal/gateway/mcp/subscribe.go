@@ -50,7 +50,7 @@ func (c *client) subscribed(ctx context.Context, req *sdk.SubscribeRequest) erro
 }
 
 // uris returns the resources of a job. Before a job starts, its streams are unknown.
-func uris(job messages.Job) []string {
+func uris(job messages.Record) []string {
 	all := []string{core.Resource(job.ID)}
 	for _, o := range job.Output {
 		all = append(all, core.Artifact(job.ID, o.Stream))

@@ -22,7 +22,7 @@ type result interface {
 // answer is a result and the jobs in it.
 type answer struct {
 	result
-	jobs  []messages.Job
+	jobs  []messages.Record
 	links []sdk.Content
 	asks  *sdk.CallToolResult // the client is asked for input first
 	later tasks.Work          // work to do as a task
@@ -127,7 +127,7 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, err
 }
 
 // goesOnAlone lists a background job and follows its end.
-func (c *client) goesOnAlone(ctx context.Context, job messages.Job) {
+func (c *client) goesOnAlone(ctx context.Context, job messages.Record) {
 	c.show(job)
 	c.followEnd(ctx, job.ID)
 }
@@ -179,7 +179,7 @@ func (c *call) list(ctx context.Context, in core.List) (answer, error) {
 	return answer{result: out, jobs: jobs}, nil
 }
 
-func records(jobs []messages.Job) []core.JobRecord {
+func records(jobs []messages.Record) []core.JobRecord {
 	out := make([]core.JobRecord, 0, len(jobs))
 	now := time.Now()
 	for _, j := range jobs {

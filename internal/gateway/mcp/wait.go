@@ -70,7 +70,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 
 // grow raises the sizes of outputs to what is shown of them: a record is as old as the
 // start of the wait.
-func (c *call) grow(ctx context.Context, outputs []core.Stream, job messages.Job, page messages.OutputPage) error {
+func (c *call) grow(ctx context.Context, outputs []core.Stream, job messages.Record, page messages.OutputPage) error {
 	if len(outputs) == 1 {
 		outputs[0].Bytes = max(outputs[0].Bytes, page.Bytes)
 		return nil

@@ -52,11 +52,11 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 	if job.WaitingForSecret {
 		out.Note = waitsNote(job)
 	}
-	return answer{result: out, jobs: []messages.Job{job}}, nil
+	return answer{result: out, jobs: []messages.Record{job}}, nil
 }
 
 // since shows what a job has written after earlier sizes.
-func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (core.OutputExcerpt, error) {
+func (c *call) since(ctx context.Context, job messages.Record, before []messages.StreamOutput, most int) (core.OutputExcerpt, error) {
 	if len(before) == 1 {
 		return c.outputFrom(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
 	}

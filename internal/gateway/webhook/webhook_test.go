@@ -32,7 +32,7 @@ func deliver(t *testing.T, o webhook.Options, to string) messages.Delivered {
 	s := webhook.New(o)
 	t.Cleanup(s.Close)
 	told := make(chan messages.Delivered, 2)
-	s.Deliver(messages.Delivery{To: to, Seq: 42, Job: messages.Job{ID: "j7", UID: "01JD", Command: "make", End: messages.End{Outcome: messages.Exited}}},
+	s.Deliver(messages.Delivery{To: to, Seq: 42, Job: messages.Record{ID: "j7", UID: "01JD", Command: "make", End: messages.End{Outcome: messages.Exited}}},
 		func(d messages.Delivered) { told <- d })
 	return <-told
 }

@@ -2,7 +2,7 @@ package former
 
 import "troupe/messages"
 
-func jobFields(f *fields, j *messages.Job) {
+func jobFields(f *fields, j *messages.Record) {
 	text(f, 1, &j.ID)
 	text(f, 2, &j.UID)
 	text(f, 3, &j.Scope)

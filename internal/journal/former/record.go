@@ -10,7 +10,7 @@ import (
 type Record struct {
 	First, Over messages.Seq // numbers of its first fact and of its CommandRetired
 	Key         Key
-	Job         messages.Job
+	Job         messages.Record
 	Small       []Output
 	Waiting     *Request // nil: it is not queued, or its request was not recorded
 }

@@ -88,17 +88,17 @@ func (f *Faults) fault(ctx context.Context, method string) error {
 }
 
 // Run implements dialect.Host.
-func (f *Faults) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (f *Faults) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	if err := f.fault(ctx, "Run"); err != nil {
-		return messages.Job{}, dialect.Text{}, err
+		return messages.Record{}, dialect.Text{}, err
 	}
 	return f.Host.Run(ctx, r, most, known)
 }
 
 // Job implements dialect.Host.
-func (f *Faults) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (f *Faults) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
 	if err := f.fault(ctx, "Job"); err != nil {
-		return messages.Job{}, err
+		return messages.Record{}, err
 	}
 	return f.Host.Job(ctx, id)
 }

@@ -23,7 +23,7 @@ type Late struct {
 }
 
 // Run runs a command. A command in Until is promoted after its text was written.
-func (l Late) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+func (l Late) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
 	command := r.Text
 	if len(r.Argv) > 0 {
 		command = r.Argv[len(r.Argv)-1] // the shell's -c text

@@ -36,17 +36,17 @@ const (
 
 // AttachEvent is a text message of the server.
 type AttachEvent struct {
-	V       int             `json:"v"`
-	Kind    string          `json:"type"`
-	Job     *messages.Job   `json:"job,omitempty"`
-	Stream  string          `json:"stream,omitempty"`
-	Offset  int64           `json:"offset,omitempty"`
-	From    int64           `json:"from,omitempty"`
-	To      int64           `json:"to,omitempty"`
-	Held    bool            `json:"held,omitempty"`
-	Reason  string          `json:"reason,omitempty"`
-	Through int64           `json:"through,omitempty"`
-	Error   *messages.Error `json:"error,omitempty"`
+	V       int              `json:"v"`
+	Kind    string           `json:"type"`
+	Job     *messages.Record `json:"job,omitempty"`
+	Stream  string           `json:"stream,omitempty"`
+	Offset  int64            `json:"offset,omitempty"`
+	From    int64            `json:"from,omitempty"`
+	To      int64            `json:"to,omitempty"`
+	Held    bool             `json:"held,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
+	Through int64            `json:"through,omitempty"`
+	Error   *messages.Error  `json:"error,omitempty"`
 }
 
 // Kinds of messages from the client.

@@ -9,14 +9,14 @@ import (
 // Event is one event of GET /v1/events: a fact with its number. Kind decides which
 // other fields are set.
 type Event struct {
-	V       int             `json:"v"`
-	Seq     messages.Seq    `json:"seq"`
-	Kind    string          `json:"event"`
-	Job     *messages.Job   `json:"job,omitempty"`
-	Session *SessionEvent   `json:"session,omitempty"`
-	Scope   *ScopeEvent     `json:"scope,omitempty"`
-	From    messages.Seq    `json:"from,omitempty"` // of FactsDropped: the first number that is no longer held
-	Error   *messages.Error `json:"error,omitempty"`
+	V       int              `json:"v"`
+	Seq     messages.Seq     `json:"seq"`
+	Kind    string           `json:"event"`
+	Job     *messages.Record `json:"job,omitempty"`
+	Session *SessionEvent    `json:"session,omitempty"`
+	Scope   *ScopeEvent      `json:"scope,omitempty"`
+	From    messages.Seq     `json:"from,omitempty"` // of FactsDropped: the first number that is no longer held
+	Error   *messages.Error  `json:"error,omitempty"`
 }
 
 // CommandNotified is the kind of an event about a notice.

@@ -14,7 +14,7 @@ import (
 
 // What a server writes is read as it is, whatever is in the record.
 func TestServersResultIsRead(t *testing.T) {
-	jobs := rapid.MakeCustom[messages.Job](rapid.MakeConfig{Types: map[reflect.Type]*rapid.Generator[any]{
+	jobs := rapid.MakeCustom[messages.Record](rapid.MakeConfig{Types: map[reflect.Type]*rapid.Generator[any]{
 		reflect.TypeFor[time.Time](): rapid.Custom(func(t *rapid.T) time.Time {
 			return rapid.SampledFrom([]time.Time{{}, time.Unix(rapid.Int64Range(0, 1<<37).Draw(t, "seconds"), rapid.Int64Range(0, 999999999).Draw(t, "ns"))}).Draw(t, "time")
 		}).AsAny(),
@@ -42,7 +42,7 @@ func TestServersResultIsRead(t *testing.T) {
 
 // Fields of a newer server are passed over, and null is the zero value.
 func TestStrangeResultIsRead(t *testing.T) {
-	for in, want := range map[string]messages.Job{
+	for in, want := range map[string]messages.Record{
 		`{}`:                           {},
 		`null`:                         {},
 		` { "id" : "j1" , "pid" : -7}`: {ID: "j1", PID: -7},
@@ -68,7 +68,7 @@ func TestBadInputJobObject(t *testing.T) {
 		`{"id":"a","id":"b"}`, `{"name":"\ud800"}`, "{\"name\":\"\xff\"}",
 		strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000),
 	} {
-		require.Error(t, new(messages.Job).UnmarshalJSON([]byte(in)), "%.99s", in)
+		require.Error(t, new(messages.Record).UnmarshalJSON([]byte(in)), "%.99s", in)
 		require.Error(t, new(Result).UnmarshalJSON([]byte(in)), "%.99s", in)
 	}
 }
@@ -96,9 +96,9 @@ func FuzzResult(f *testing.F) {
 }
 
 // shortJob is the record of a command as most are.
-func shortJob() messages.Job {
+func shortJob() messages.Record {
 	at := time.Date(2026, 11, 22, 8, 0, 0, 123456789, time.UTC)
-	return messages.Job{
+	return messages.Record{
 		ID: "j1234", UID: "01JD9Z1R6YQ2Q4T2H0J7W3Q8XN", Scope: "main", Session: "default", Command: "bash -c true", Argv: []string{"bash", "-c", "true"},
 		Mode: messages.ModeSync, Backend: "pipe", State: messages.Finished, End: messages.End{Outcome: messages.Exited, At: at.Add(3 * time.Millisecond), Rusage: messages.Rusage{User: time.Millisecond, System: time.Millisecond, MaxRSS: 3456}, Code: new(0)}, Timeout: time.Hour, PID: 12345,
 		Isolation: messages.InCgroup, Dir: "/src/project", Created: at, Started: at.Add(time.Millisecond), Seq: 4711,

@@ -11,7 +11,7 @@ import (
 // Result is the reply of POST /v1/jobs: the job object, with text and truncated if the
 // request asked for text.
 type Result struct {
-	Job  messages.Job
+	Job  messages.Record
 	Text *Shown
 }
 
@@ -49,17 +49,17 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 
 // JobList is the reply of GET /v1/jobs.
 type JobList struct {
-	V     int             `json:"v"`
-	Jobs  []messages.Job  `json:"jobs"`
-	Tasks []messages.Task `json:"tasks"`
+	V     int               `json:"v"`
+	Jobs  []messages.Record `json:"jobs"`
+	Tasks []messages.Task   `json:"tasks"`
 }
 
 // Removed is the reply of POST /v1/remove. Each requested job is in one of the two
 // lists.
 type Removed struct {
-	V       int            `json:"v"`
-	Jobs    []messages.Job `json:"jobs"` // records before the removal
-	Refused []Refused      `json:"refused"`
+	V       int               `json:"v"`
+	Jobs    []messages.Record `json:"jobs"` // records before the removal
+	Refused []Refused         `json:"refused"`
 }
 
 // Refused is a job that was not removed, and why.
@@ -115,12 +115,12 @@ func (p Page) Counted() int64 {
 
 // WaitResult is the reply of a wait.
 type WaitResult struct {
-	V          int              `json:"v"`
-	Satisfied  bool             `json:"satisfied"`
-	TimedOut   bool             `json:"timed_out"`
-	Impossible bool             `json:"impossible"`
-	Met        []messages.JobID `json:"met"`
-	Jobs       []messages.Job   `json:"jobs"`
+	V          int               `json:"v"`
+	Satisfied  bool              `json:"satisfied"`
+	TimedOut   bool              `json:"timed_out"`
+	Impossible bool              `json:"impossible"`
+	Met        []messages.JobID  `json:"met"`
+	Jobs       []messages.Record `json:"jobs"`
 }
 
 // SessionReply is the reply of POST /v1/sessions.

@@ -93,7 +93,7 @@ func TestOpenSessionKeepsItsRequest(t *testing.T) {
 // The job object comes back as it was.
 func TestJobComesBack(t *testing.T) {
 	at := time.Date(2026, 11, 22, 8, 0, 0, 123456789, time.UTC)
-	for _, job := range []messages.Job{
+	for _, job := range []messages.Record{
 		{ID: "j1", UID: "u", Scope: "main", Session: "default", State: messages.Queued, Mode: messages.ModeSync},
 		{
 			ID: "j2", Name: "n", Tag: "t", Command: "a b", Argv: []string{"a", "b"}, State: messages.Finished, End: messages.End{Outcome: messages.TimedOut, Signal: "KILL", Cause: messages.Cause{By: messages.ByDeadline, Signal: "KILL"}, OOM: messages.Yes, Children: 2, Survivors: []messages.Survivor{{PID: 3, State: "D"}}, At: at.Add(time.Second), Rusage: messages.Rusage{User: time.Millisecond, System: 2 * time.Millisecond, MaxRSS: 5}}, OutputOpen: true, Flags: []messages.Flag{messages.FlagLogBlocked},
@@ -107,7 +107,7 @@ func TestJobComesBack(t *testing.T) {
 	} {
 		b, err := json.Marshal(job)
 		require.NoError(t, err)
-		var got messages.Job
+		var got messages.Record
 		require.NoError(t, json.Unmarshal(b, &got))
 		again, err := json.Marshal(got)
 		require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestJobComesBack(t *testing.T) {
 
 // Each fact has an event, and comes back from it.
 func TestEventsOfFacts(t *testing.T) {
-	job := messages.Job{ID: "j1"}
+	job := messages.Record{ID: "j1"}
 	for _, fact := range []messages.Fact{
 		messages.CommandQueued{Job: job},
 		messages.CommandStarted{Job: job},

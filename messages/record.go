@@ -36,10 +36,10 @@ const (
 // Background reports whether the client of such a job does not wait for its end.
 func (m Mode) Background() bool { return m == ModeAsync || m == ModeDetached }
 
-// Job is the record of a job: the same in the CLI, HTTP, events and the library. Every
+// Record is what is known of a job: the same in the CLI, HTTP, events and the library. Every
 // fact about a job carries it. It is never changed once it was sent: a part that needs
 // another one copies it, with its slices.
-type Job struct {
+type Record struct {
 	V           Version   `json:"v" cbor:"-"`
 	ID          JobID     `json:"id" cbor:"1,keyasint,omitzero"`
 	UID         UID       `json:"uid" cbor:"2,keyasint,omitzero"`
@@ -91,7 +91,7 @@ type StreamOutput struct {
 }
 
 // Duration returns how long the job ran, or 0 while it has not ended.
-func (j Job) Duration() time.Duration {
+func (j Record) Duration() time.Duration {
 	if j.Started.IsZero() || j.End.At.IsZero() {
 		return 0
 	}
@@ -102,7 +102,7 @@ func (j Job) Duration() time.Duration {
 // command's own, or 128+n after signal n; 124 means timed out, 130 cancelled. 126 and 127
 // mean that the program could not be executed. 125 means lost, or not started for a
 // reason outside the command.
-func (j Job) ExitCode() int {
+func (j Record) ExitCode() int {
 	switch j.End.Outcome {
 	case TimedOut:
 		return 124
@@ -123,9 +123,9 @@ func (j Job) ExitCode() int {
 
 // Kept reports whether the job stays when the client of its scope leaves: it is detached,
 // or was promoted with Keep.
-func (j Job) Kept() bool { return j.Mode == ModeDetached || j.HasFlag(FlagKept) }
+func (j Record) Kept() bool { return j.Mode == ModeDetached || j.HasFlag(FlagKept) }
 
 // HasFlag reports whether the record has a flag.
-func (j Job) HasFlag(f Flag) bool {
+func (j Record) HasFlag(f Flag) bool {
 	return slices.Contains(j.Flags, f)
 }

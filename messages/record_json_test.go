@@ -14,11 +14,11 @@ import (
 
 // anyJob draws records whose every field may hold anything of its type, also
 // fields that are new.
-func anyJob() *rapid.Generator[messages.Job] {
+func anyJob() *rapid.Generator[messages.Record] {
 	escaped := rapid.SampledFrom([]string{
 		"", "\x00\x1b\x7f\b\f\n\r\t", `"\/`, "<&>", "\u2028\u2029", "\xff", "\xed\xa0\x80", "ü€𐀀\ufffd", "a\xc3",
 	})
-	return rapid.MakeCustom[messages.Job](rapid.MakeConfig{
+	return rapid.MakeCustom[messages.Record](rapid.MakeConfig{
 		Types: map[reflect.Type]*rapid.Generator[any]{
 			reflect.TypeFor[time.Time](): rapid.Custom(func(t *rapid.T) time.Time {
 				const year9999 = 253402214400
@@ -46,7 +46,7 @@ func TestJobObjectIsThatOfTheDocument(t *testing.T) {
 
 // The size of an output that is lost is null, beside one that is stored.
 func TestJobObjectHasLostOutput(t *testing.T) {
-	job := messages.Job{
+	job := messages.Record{
 		Flags: []messages.Flag{messages.FlagKept, messages.FlagOutputLost}, Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5}, {Stream: messages.Stderr}},
 	}
 	sameJSON(t, job)
@@ -64,7 +64,7 @@ func TestJobObjectHasEveryStream(t *testing.T) {
 	for _, streams := range [][]messages.Stream{
 		nil, {messages.Merged}, {messages.Stdout, messages.Stderr}, {messages.Stderr, messages.Stdout}, {messages.Stdout, messages.Merged, messages.Stdout, messages.Stderr},
 	} {
-		var job messages.Job
+		var job messages.Record
 		for i, s := range streams {
 			job.Output = append(job.Output, messages.StreamOutput{Stream: s, Bytes: int64(i)})
 		}
@@ -74,7 +74,7 @@ func TestJobObjectHasEveryStream(t *testing.T) {
 
 // A time that RFC 3339 cannot tell is an error, as it is in encoding/json.
 func TestJobObjectRefusesYears(t *testing.T) {
-	job := messages.Job{End: messages.End{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	job := messages.Record{End: messages.End{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	_, want := json.Marshal(referenceOf(job))
 	_, got := json.Marshal(job)
 	if want == nil || got == nil {
@@ -87,7 +87,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func sameJSON(t failer, job messages.Job) {
+func sameJSON(t failer, job messages.Record) {
 	t.Helper()
 	var want, got any
 	for v, into := range map[any]*any{any(&job): &got, any(new(referenceOf(job))): &want} {
@@ -110,9 +110,9 @@ func encoded(t failer, v any) []byte {
 }
 
 // shortJob is the record of a command as most are.
-func shortJob() messages.Job {
+func shortJob() messages.Record {
 	at := time.Date(2026, 11, 22, 8, 0, 0, 123456789, time.UTC)
-	return messages.Job{
+	return messages.Record{
 		ID: "j1234", UID: "01JD9Z1R6YQ2Q4T2H0J7W3Q8XN", Scope: "main", Session: "default", Command: "bash -c true", Argv: []string{"bash", "-c", "true"},
 		Mode: messages.ModeSync, Backend: "pipe", State: messages.Finished, End: messages.End{Outcome: messages.Exited, At: at.Add(3 * time.Millisecond), Rusage: messages.Rusage{User: time.Millisecond, System: time.Millisecond, MaxRSS: 3456}, Code: new(0)}, Timeout: time.Hour, PID: 12345,
 		Isolation: messages.InCgroup, Dir: "/src/project", Created: at, Started: at.Add(time.Millisecond), Seq: 4711,
