@@ -94,25 +94,16 @@ func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error)
 	return n.ask(ctx, request)
 }
 
-// AskFor sends a request as Ask does and returns a reply of type T. Package messages lists
-// the reply to each request. A refusal becomes the error.
+// AskFor sends a request as Ask does and returns its reply. A refusal becomes the error.
 //
-//	list, err := troupe.AskFor[messages.ScopeList](ctx, node, messages.ListScopes{})
-func AskFor[T any](ctx context.Context, n *Node, request messages.Refusable) (T, error) {
-	var none T
+//	list, err := troupe.AskFor(ctx, node, messages.ListScopes{})
+func AskFor[R any](ctx context.Context, n *Node, request messages.For[R]) (R, error) {
 	answer, err := n.Ask(ctx, request)
-	if err != nil {
-		return none, err
+	if err == nil {
+		err = messages.Refusal(answer)
 	}
-	if granted, ok := answer.(T); ok {
-		return granted, nil
-	}
-	if err := messages.Refusal(answer); err != nil {
-		return none, err
-	}
-	wrong := messages.Invalid("reply", fmt.Sprintf("the reply to %T is a %T, not a %T", request, answer, none))
-	wrong.Hint = "the request was carried out; package messages says which reply answers it"
-	return none, wrong
+	granted, _ := answer.(R)
+	return granted, err
 }
 
 // checkRequest refuses any value but a request of package messages. A pointer to one has its

@@ -173,20 +173,18 @@ func TestTheLastRefusalsAreOfAClosedNode(t *testing.T) {
 	require.Equal(t, final, reply)
 }
 
-// A host that knows what it asks for has it, or an error.
+// A request has its reply, or an error.
 func TestAskForOneReply(t *testing.T) {
 	node, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "o")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{})) }()
-	opened, err := AskFor[messages.ScopeOpened](t.Context(), node, messages.OpenScope{Path: "a"})
+	opened, err := AskFor(t.Context(), node, messages.OpenScope{Path: "a"})
 	require.NoError(t, err)
 	require.Equal(t, messages.ScopePath("a"), opened.Path)
-	_, err = AskFor[messages.JobFound](t.Context(), node, messages.FindJob{Job: "j9"})
+	_, err = AskFor(t.Context(), node, messages.FindJob{Job: "j9"})
 	require.ErrorIs(t, err, &messages.Error{Code: messages.NotFound})
-	_, err = AskFor[messages.JobFound](t.Context(), node, messages.ListScopes{})
-	require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "reply"})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = AskFor[messages.ScopeList](ended, node, messages.ListScopes{})
+	_, err = AskFor(ended, node, messages.ListScopes{})
 	require.ErrorIs(t, err, context.Canceled)
 }

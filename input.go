@@ -28,7 +28,7 @@ type input struct {
 func (in *input) Write(p []byte) (written int, err error) {
 	for len(p) > 0 {
 		piece := p[:min(len(p), messages.MaxInput)]
-		if _, err := AskFor[messages.InputWritten](in.ctx, in.node, messages.WriteInput{Job: in.job, Data: piece}); err != nil {
+		if _, err := AskFor(in.ctx, in.node, messages.WriteInput{Job: in.job, Data: piece}); err != nil {
 			return written, err
 		}
 		written, p = written+len(piece), p[len(piece):]
@@ -38,7 +38,7 @@ func (in *input) Write(p []byte) (written int, err error) {
 
 // Close implements io.Closer.
 func (in *input) Close() error {
-	_, err := AskFor[messages.Acknowledged](in.ctx, in.node, messages.CloseInput{Job: in.job})
+	_, err := AskFor(in.ctx, in.node, messages.CloseInput{Job: in.job})
 	if errors.Is(err, &messages.Error{Code: messages.JobFinished}) {
 		return nil
 	}

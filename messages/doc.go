@@ -37,4 +37,5 @@
 //	marshal_request.go  requests as JSON: strict, by tags, with rules for types
 //	outcome.go      outcomes, causes, exit statuses, survivors
 //	plan.go         how a session is opened
+//	grants.go       the reply that each request has
 package messages

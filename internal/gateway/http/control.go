@@ -49,7 +49,7 @@ func (c *request) end(body wire.Stop, r messages.StopCommand) error {
 		return err
 	}
 	r.Reason = body.Reason
-	stopped, err := ask[messages.CommandStopped](c, r)
+	stopped, err := ask(c, r)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *request) end(body wire.Stop, r messages.StopCommand) error {
 // comes from their actors and can overtake the records.
 func (c *request) awaitNews(jobs []messages.JobID) error {
 	for some := range slices.Chunk(jobs, messages.MaxAwaited) {
-		_, err := ask[messages.WaitEnded](c, messages.WaitJobs{Jobs: some})
+		_, err := ask(c, messages.WaitJobs{Jobs: some})
 		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // a removed job has ended too
 			return err
 		}
@@ -88,7 +88,7 @@ func (c *request) promote() error {
 	if err := c.body(&body, maxBody); err != nil {
 		return err
 	}
-	promoted, err := ask[messages.CommandPromoted](c, messages.PromoteCommand{Job: c.id(), Keep: body.Keep == nil || *body.Keep})
+	promoted, err := ask(c, messages.PromoteCommand{Job: c.id(), Keep: body.Keep == nil || *body.Keep})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (c *request) input() error {
 	if err != nil {
 		return err
 	}
-	written, err := ask[messages.InputWritten](c, messages.WriteInput{Job: c.id(), Data: data, Raw: body.Raw})
+	written, err := ask(c, messages.WriteInput{Job: c.id(), Data: data, Raw: body.Raw})
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (c *request) resize() error {
 	if err := c.body(&size, maxBody); err != nil {
 		return err
 	}
-	if _, err := ask[messages.Acknowledged](c, messages.ResizeTerminal{Job: c.id(), Size: size}); err != nil {
+	if _, err := ask(c, messages.ResizeTerminal{Job: c.id(), Size: size}); err != nil {
 		return err
 	}
 	if job, err := c.node.Job(c.ctx, c.id()); err == nil {
@@ -182,8 +182,8 @@ func (c *request) handOver() error {
 }
 
 // done sends a request whose reply is only an acknowledgement.
-func (c *request) done(request messages.Refusable) error {
-	if _, err := ask[messages.Acknowledged](c, request); err != nil {
+func (c *request) done(request messages.For[messages.Acknowledged]) error {
+	if _, err := ask(c, request); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.Acknowledged{V: wire.Version})

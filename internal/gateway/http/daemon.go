@@ -39,15 +39,15 @@ func (c *request) version() error {
 
 // stats counts jobs, scopes, sessions and connections.
 func (c *request) stats() error {
-	jobs, err := ask[messages.JobList](c, messages.ListJobs{Scope: c.root, Finished: true})
+	jobs, err := ask(c, messages.ListJobs{Scope: c.root, Finished: true})
 	if err != nil {
 		return err
 	}
-	scopes, err := ask[messages.ScopeList](c, messages.ListScopes{Path: c.root})
+	scopes, err := ask(c, messages.ListScopes{Path: c.root})
 	if err != nil {
 		return err
 	}
-	sessions, err := ask[messages.SessionList](c, messages.ListSessions{Scope: c.root})
+	sessions, err := ask(c, messages.ListSessions{Scope: c.root})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (c *request) confine() *messages.Error {
 	}
 	scope := from.scope
 	if from.uid != "" { // a job may have been handed over; that of a live shell is not listed
-		if found, err := ask[messages.JobFound](c, messages.FindJob{Job: messages.JobID(from.uid)}); err == nil {
+		if found, err := ask(c, messages.FindJob{Job: messages.JobID(from.uid)}); err == nil {
 			scope = found.Job.Scope
 		}
 	}

@@ -31,7 +31,7 @@ func (c *request) list() error {
 		return messages.Invalid("state", fmt.Sprintf("invalid state %.64q: use queued, starting, running, stopping, draining or finished", state))
 	}
 	finished = finished || state == messages.Finished
-	tasks, err := ask[messages.JobList](c, messages.ListJobs{Scope: scope, States: []messages.State{noState}})
+	tasks, err := ask(c, messages.ListJobs{Scope: scope, States: []messages.State{noState}})
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *request) jobsWithSizes(scope messages.ScopePath, finished bool) ([]mess
 			return jobs, err
 		}
 	}
-	known, kerr := ask[messages.JobList](c, messages.ListJobs{Scope: scope, Finished: finished})
+	known, kerr := ask(c, messages.ListJobs{Scope: scope, Finished: finished})
 	live := withoutSizes(known.Jobs)
 	if waits {
 		if inTime(sized, time.Duration(live)*sizedEach) {
@@ -157,7 +157,7 @@ func (c *request) show() error {
 
 // remove removes a finished job and its output, and answers with its record.
 func (c *request) remove() error {
-	gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.id()})
+	gone, err := ask(c, messages.RemoveJob{Job: c.id()})
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (c *request) removeAll() error {
 	}
 	out := wire.Removed{V: wire.Version, Jobs: []messages.Record{}, Refused: []wire.Refused{}}
 	for _, id := range body.Jobs {
-		gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.job(messages.JobID(id))})
+		gone, err := ask(c, messages.RemoveJob{Job: c.job(messages.JobID(id))})
 		var refused *messages.Error
 		switch {
 		case err == nil:

@@ -51,7 +51,7 @@ func (c *request) pause(uid messages.UID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holders == 0 {
-		if _, err := ask[messages.Acknowledged](c, messages.PauseOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
+		if _, err := ask(c, messages.PauseOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
 			c.resume(uid) // the job may have received the request
 			c.letGo(uid)
 			return err

@@ -278,16 +278,15 @@ func fail(w http.ResponseWriter, e *messages.Error) {
 	}
 }
 
-// ask sends a request to the node and returns its reply of type T. Another reply is an
-// error.
-func ask[T any](c *request, request messages.Refusable) (T, error) {
-	var none T
+// ask sends a request to the node and returns its reply. Another reply is an error.
+func ask[R any](c *request, request messages.For[R]) (R, error) {
+	var none R
 	reply, err := c.node.Ask(c.ctx, request)
 	if err != nil {
 		return none, err
 	}
-	if t, ok := reply.(T); ok {
-		return t, nil
+	if granted, ok := reply.(R); ok {
+		return granted, nil
 	}
 	return none, unexpectedReply(reply)
 }

@@ -17,7 +17,7 @@ func (c *request) sessions() error {
 	if err != nil {
 		return err
 	}
-	list, err := ask[messages.SessionList](c, messages.ListSessions{Scope: scope, Recent: recent})
+	list, err := ask(c, messages.ListSessions{Scope: scope, Recent: recent})
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *request) openSession() error {
 	}
 	r.Principal = c.principal()
 	var opened messages.SessionOpened
-	if err := c.begin(r.Scope, func() (err error) { opened, err = ask[messages.SessionOpened](c, r); return err }); err != nil {
+	if err := c.begin(r.Scope, func() (err error) { opened, err = ask(c, r); return err }); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.SessionReply{V: wire.Version, Session: opened.Info})
@@ -62,7 +62,7 @@ func (c *request) closeSession() error {
 	if err != nil {
 		return err
 	}
-	closed, err := ask[messages.SessionClosed](c, messages.CloseSession{
+	closed, err := ask(c, messages.CloseSession{
 		Scope: scope, Session: messages.SessionID(c.r.PathValue("session")), Grace: grace, Reason: c.text("reason"),
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *request) scopes() error {
 	if err != nil {
 		return err
 	}
-	list, err := ask[messages.ScopeList](c, messages.ListScopes{Path: path})
+	list, err := ask(c, messages.ListScopes{Path: path})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *request) openScope() error {
 		return refusal
 	}
 	var opened messages.ScopeOpened
-	if err := c.begin(r.Path, func() (err error) { opened, err = ask[messages.ScopeOpened](c, r); return err }); err != nil {
+	if err := c.begin(r.Path, func() (err error) { opened, err = ask(c, r); return err }); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.ScopeReply{V: wire.Version, Path: opened.Path})
@@ -133,7 +133,7 @@ func (c *request) closeScope() error {
 	if err != nil {
 		return err
 	}
-	closed, err := ask[messages.ScopeClosed](c, messages.CloseScope{Path: path, Grace: grace, Reason: c.text("reason")})
+	closed, err := ask(c, messages.CloseScope{Path: path, Grace: grace, Reason: c.text("reason")})
 	if err != nil {
 		return err
 	}

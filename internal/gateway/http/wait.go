@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"troupe/internal/gateway/http/wire"
-	"troupe/messages"
 )
 
 // wait answers when any or all of some jobs have met a condition, or after its timeout.
@@ -21,7 +20,7 @@ func (c *request) wait() error {
 	for i := range r.Jobs {
 		r.Jobs[i] = c.job(r.Jobs[i])
 	}
-	ended, err := ask[messages.WaitEnded](c, r)
+	ended, err := ask(c, r)
 	if err != nil {
 		return err
 	}
