@@ -125,8 +125,7 @@ func decodeJobMeta(b []byte) *jobMeta {
 // job returns the record that the metadata describes.
 func (m *jobMeta) job(uid messages.UID) messages.Record {
 	job := messages.Record{
-		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Principal: m.Principal, Tag: m.Tag, Name: m.Name,
-		Description: m.Description, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
+		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Labels: messages.Labels{Principal: m.Principal, Tag: m.Tag, Name: m.Name, Description: m.Description}, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
 		Timeout: m.Timeout, Deadline: m.Deadline, Dir: m.Dir, Created: m.Created, OnFinish: messages.Notices(m.OnFinish),
 		Terminal: m.Terminal, Output: []messages.StreamOutput{{Stream: messages.Merged}},
 	}

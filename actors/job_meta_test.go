@@ -15,7 +15,7 @@ import (
 func TestAMemoThatHardlyFits(t *testing.T) {
 	for _, long := range []int{10, backends.MaxMeta} {
 		job := messages.Record{
-			ID: "j1", Mode: messages.ModeSync, Background: true, Name: strings.Repeat("n", long), Command: strings.Repeat("c", long),
+			ID: "j1", Mode: messages.ModeSync, Background: true, Labels: messages.Labels{Name: strings.Repeat("n", long)}, Command: strings.Repeat("c", long),
 			Flags: []messages.Flag{messages.FlagKept},
 		}
 		b := (&metaEncoder{terms: &jobOptions{grace: -1}, answered: 7}).of(&job)

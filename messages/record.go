@@ -40,44 +40,41 @@ func (m Mode) Background() bool { return m == ModeAsync || m == ModeDetached }
 // fact about a job carries it. It is never changed once it was sent: a part that needs
 // another one copies it, with its slices.
 type Record struct {
-	V           Version   `json:"v" cbor:"-"`
-	ID          JobID     `json:"id" cbor:"1,keyasint,omitzero"`
-	UID         UID       `json:"uid" cbor:"2,keyasint,omitzero"`
-	Scope       ScopePath `json:"scope" cbor:"3,keyasint,omitzero"`
-	Session     SessionID `json:"session" cbor:"4,keyasint,omitzero"`
-	Principal   Principal `json:"-" cbor:"5,keyasint,omitzero"`
-	Name        string    `json:"name" cbor:"6,keyasint,omitzero"`
-	Tag         string    `json:"tag,omitzero" cbor:"7,keyasint,omitzero"`
-	Command     string    `json:"command" cbor:"8,keyasint,omitzero"` // the text, or the arguments joined for display
-	Argv        []string  `json:"argv" cbor:"9,keyasint,omitzero"`
-	Description string    `json:"description" cbor:"10,keyasint,omitzero"`
-	Mode        Mode      `json:"mode" cbor:"11,keyasint,omitzero"`
-	Backend     string    `json:"backend" cbor:"12,keyasint,omitzero"`
+	V       Version   `json:"v" cbor:"-"`
+	ID      JobID     `json:"id" cbor:"1,keyasint,omitzero"`
+	UID     UID       `json:"uid" cbor:"2,keyasint,omitzero"`
+	Scope   ScopePath `json:"scope" cbor:"3,keyasint,omitzero"`
+	Session SessionID `json:"session" cbor:"4,keyasint,omitzero"`
+	Labels  `cbor:"5,keyasint,omitzero"`
+	Command string   `json:"command" cbor:"6,keyasint,omitzero"` // the text, or the arguments joined for display
+	Argv    []string `json:"argv" cbor:"7,keyasint,omitzero"`
+	Mode    Mode     `json:"mode" cbor:"8,keyasint,omitzero"`
+	Backend string   `json:"backend" cbor:"9,keyasint,omitzero"`
 
-	State      State `json:"state" cbor:"13,keyasint,omitzero"`
-	Background bool  `json:"background" cbor:"14,keyasint,omitzero"`
-	End        End   `json:",embed" cbor:"15,keyasint,omitzero"`
-	OutputOpen bool  `json:"output_open" cbor:"16,keyasint,omitzero"`
+	State      State `json:"state" cbor:"10,keyasint,omitzero"`
+	Background bool  `json:"background" cbor:"11,keyasint,omitzero"`
+	End        End   `json:",embed" cbor:"12,keyasint,omitzero"`
+	OutputOpen bool  `json:"output_open" cbor:"13,keyasint,omitzero"`
 
-	Flags      []Flag   `json:"flags" cbor:"17,keyasint,omitzero"`
-	EnvDropped []string `json:"env_dropped" cbor:"18,keyasint,omitzero"`
+	Flags      []Flag   `json:"flags" cbor:"14,keyasint,omitzero"`
+	EnvDropped []string `json:"env_dropped" cbor:"15,keyasint,omitzero"`
 
-	Timeout   time.Duration `json:"timeout_ms" cbor:"19,keyasint,omitzero"`        // 0: none
-	Deadline  time.Time     `json:"deadline,omitzero" cbor:"20,keyasint,omitzero"` // zero: none
-	PID       int           `json:"pid" cbor:"21,keyasint,omitzero"`
-	StartTime uint64        `json:"-" cbor:"22,keyasint,omitzero"` // of the process, as in /proc
-	Isolation Isolation     `json:"isolation,omitzero" cbor:"23,keyasint,omitzero"`
-	Dir       string        `json:"cwd" cbor:"24,keyasint,omitzero"`
-	Created   time.Time     `json:"created_at" cbor:"25,keyasint,omitzero"`
-	Started   time.Time     `json:"started_at" cbor:"26,keyasint,omitzero"`
+	Timeout   time.Duration `json:"timeout_ms" cbor:"16,keyasint,omitzero"`        // 0: none
+	Deadline  time.Time     `json:"deadline,omitzero" cbor:"17,keyasint,omitzero"` // zero: none
+	PID       int           `json:"pid" cbor:"18,keyasint,omitzero"`
+	StartTime uint64        `json:"-" cbor:"19,keyasint,omitzero"` // of the process, as in /proc
+	Isolation Isolation     `json:"isolation,omitzero" cbor:"20,keyasint,omitzero"`
+	Dir       string        `json:"cwd" cbor:"21,keyasint,omitzero"`
+	Created   time.Time     `json:"created_at" cbor:"22,keyasint,omitzero"`
+	Started   time.Time     `json:"started_at" cbor:"23,keyasint,omitzero"`
 
-	WaitingForInput  bool     `json:"waiting_for_input" cbor:"27,keyasint,omitzero"`
-	WaitingForSecret bool     `json:"waiting_for_secret" cbor:"28,keyasint,omitzero"` // waits for input on a terminal that does not echo
-	Terminal         Terminal `json:"terminal" cbor:"29,keyasint,omitzero"`           // last size set; zero: no terminal
+	WaitingForInput  bool     `json:"waiting_for_input" cbor:"24,keyasint,omitzero"`
+	WaitingForSecret bool     `json:"waiting_for_secret" cbor:"25,keyasint,omitzero"` // waits for input on a terminal that does not echo
+	Terminal         Terminal `json:"terminal" cbor:"26,keyasint,omitzero"`           // last size set; zero: no terminal
 
-	Output   []StreamOutput `json:"output" cbor:"30,keyasint,omitzero"`
-	OnFinish []Notice       `json:"on_finish,omitempty" cbor:"31,keyasint,omitzero"` // notices of its end
-	Seq      Seq            `json:"seq" cbor:"32,keyasint,omitzero"`                 // of the last fact recorded about it
+	Output   []StreamOutput `json:"output" cbor:"27,keyasint,omitzero"`
+	OnFinish []Notice       `json:"on_finish,omitempty" cbor:"28,keyasint,omitzero"` // notices of its end
+	Seq      Seq            `json:"seq" cbor:"29,keyasint,omitzero"`                 // of the last fact recorded about it
 }
 
 // StreamOutput is the size and place of one stream of a job.

@@ -51,8 +51,8 @@ type RunCommand struct {
 
 // Labels are what a client calls a job; the node reads only the Name.
 type Labels struct {
-	Name        string    `json:"name,omitzero" cbor:"1,keyasint,omitzero"` // of at most one live job of the scope
-	Description string    `json:"description,omitzero" cbor:"2,keyasint,omitzero"`
+	Name        string    `json:"name" cbor:"1,keyasint,omitzero"` // of at most one live job of the scope
+	Description string    `json:"description" cbor:"2,keyasint,omitzero"`
 	Tag         string    `json:"tag,omitzero" cbor:"3,keyasint,omitzero"` // opaque, returned in the record
 	Principal   Principal `json:"-" cbor:"4,keyasint,omitzero"`
 }

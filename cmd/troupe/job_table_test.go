@@ -15,8 +15,8 @@ func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	jobs := []messages.Record{
-		{ID: "j1", Name: strings.Repeat("long-", 12), Scope: "main/ci", Session: "default", State: messages.Running, Background: true, Started: now, Command: "make every thing"},
-		{ID: "j2", Name: "b", Scope: "main", Session: "default", State: messages.Queued, Created: now, Command: "true"},
+		{ID: "j1", Labels: messages.Labels{Name: strings.Repeat("long-", 12)}, Scope: "main/ci", Session: "default", State: messages.Running, Background: true, Started: now, Command: "make every thing"},
+		{ID: "j2", Labels: messages.Labels{Name: "b"}, Scope: "main", Session: "default", State: messages.Queued, Created: now, Command: "true"},
 	}
 	for width, want := range map[int]string{
 		30: "ID  NAME      STATUS      COM…\nj1  long-lo…  running 0s  mak…\nj2  b         queued 0s   true\n",

@@ -173,7 +173,7 @@ func TestCompletionGivesUp(t *testing.T) {
 func TestCompletionHasTheLivingFirst(t *testing.T) {
 	t.Parallel()
 	d := pretends(t, map[string]any{
-		"GET /v1/jobs": wire.JobList{V: wire.Version, Jobs: []messages.Record{{ID: "j7", Name: "web", Command: "serve"}}},
+		"GET /v1/jobs": wire.JobList{V: wire.Version, Jobs: []messages.Record{{ID: "j7", Labels: messages.Labels{Name: "web"}, Command: "serve"}}},
 	}, func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Query().Get("finished") == "" {
 			return false

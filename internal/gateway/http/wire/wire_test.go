@@ -96,7 +96,7 @@ func TestJobComesBack(t *testing.T) {
 	for _, job := range []messages.Record{
 		{ID: "j1", UID: "u", Scope: "main", Session: "default", State: messages.Queued, Mode: messages.ModeSync},
 		{
-			ID: "j2", Name: "n", Tag: "t", Command: "a b", Argv: []string{"a", "b"}, State: messages.Finished, End: messages.End{Outcome: messages.TimedOut, Signal: "KILL", Cause: messages.Cause{By: messages.ByDeadline, Signal: "KILL"}, OOM: messages.Yes, Children: 2, Survivors: []messages.Survivor{{PID: 3, State: "D"}}, At: at.Add(time.Second), Rusage: messages.Rusage{User: time.Millisecond, System: 2 * time.Millisecond, MaxRSS: 5}}, OutputOpen: true, Flags: []messages.Flag{messages.FlagLogBlocked},
+			ID: "j2", Labels: messages.Labels{Name: "n", Tag: "t"}, Command: "a b", Argv: []string{"a", "b"}, State: messages.Finished, End: messages.End{Outcome: messages.TimedOut, Signal: "KILL", Cause: messages.Cause{By: messages.ByDeadline, Signal: "KILL"}, OOM: messages.Yes, Children: 2, Survivors: []messages.Survivor{{PID: 3, State: "D"}}, At: at.Add(time.Second), Rusage: messages.Rusage{User: time.Millisecond, System: 2 * time.Millisecond, MaxRSS: 5}}, OutputOpen: true, Flags: []messages.Flag{messages.FlagLogBlocked},
 			EnvDropped: []string{"X"}, Timeout: time.Second, PID: 9, Isolation: messages.InCgroup, Dir: "/", Created: at, Started: at, Seq: 8,
 			OnFinish: []messages.Notice{{To: "true", State: messages.NoticePending}, {To: "https://h/", State: messages.NoticeGivenUp, Seq: 7, Tries: 3, Err: messages.Error{Code: messages.Refused, Message: "m"}}},
 			Output:   []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5, Lines: new(int64(1)), LinesExact: true}, {Stream: messages.Stderr, File: "/f", Elided: []messages.OutputGap{{From: 1, To: 2}}}},
