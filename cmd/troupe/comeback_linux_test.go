@@ -182,6 +182,7 @@ func TestFaultAttachComesBack(t *testing.T) {
 	watches.start()
 	watches.err.has(t, "read-only")
 	for name, end := range daemonEnds {
+		d.beside("wait", "--input", "mine").start().ends(0) // and the client has heard that its input was written
 		d = comesAgain(t, d, end)
 		say(name)
 		require.Equal(t, "got "+name, watches.line())

@@ -11,21 +11,21 @@ import (
 // Stop is the body of POST /v1/jobs/{id}/stop and of POST /v1/stop. The latter names a
 // scope, and perhaps a session.
 type Stop struct {
-	Scope   string `json:"scope,omitempty"`
-	Session string `json:"session,omitempty"`
-	Grace   *int64 `json:"grace_ms,omitempty"` // 0: none
-	Reason  string `json:"reason,omitempty"`
+	Scope   string `json:"scope,omitzero"`
+	Session string `json:"session,omitzero"`
+	Grace   *int64 `json:"grace_ms,omitzero"` // 0: none
+	Reason  string `json:"reason,omitzero"`
 }
 
 // Signal is the body of POST /v1/jobs/{id}/signal.
 type Signal struct {
 	Signal string `json:"signal"`
-	Tree   bool   `json:"tree,omitempty"`
+	Tree   bool   `json:"tree,omitzero"`
 }
 
 // Promote is the body of POST /v1/jobs/{id}/promote.
 type Promote struct {
-	Keep *bool `json:"keep,omitempty"` // the job stays when the client of its scope leaves; absent: true
+	Keep *bool `json:"keep,omitzero"` // the job stays when the client of its scope leaves; absent: true
 }
 
 // Remove is the body of POST /v1/remove.
@@ -50,9 +50,9 @@ type Empty struct{}
 
 // Deadline is the body of POST /v1/jobs/{id}/deadline, with one of its fields.
 type Deadline struct {
-	None   bool   `json:"none,omitempty"`
-	Extend *int64 `json:"extend_ms,omitempty"` // added to the present deadline
-	After  *int64 `json:"after_ms,omitempty"`  // from now
+	None   bool   `json:"none,omitzero"`
+	Extend *int64 `json:"extend_ms,omitzero"` // added to the present deadline
+	After  *int64 `json:"after_ms,omitzero"`  // from now
 }
 
 // Change returns the request that the body describes.
@@ -82,11 +82,11 @@ func NewDeadline(r messages.ChangeDeadline) Deadline {
 
 // Input is the body of POST /v1/jobs/{id}/input: one of text, bytes, keys and a paste.
 type Input struct {
-	Data   *string `json:"data,omitempty"`
-	Base64 *string `json:"data_base64,omitempty"`
-	Keys   *string `json:"keys,omitempty"`  // encoded as the program on the terminal expects keys now
-	Paste  *string `json:"paste,omitempty"` // with bracketed paste if the program has enabled it
-	Raw    bool    `json:"raw,omitempty"`   // on a terminal: allow lines longer than it can take
+	Data   *string `json:"data,omitzero"`
+	Base64 *string `json:"data_base64,omitzero"`
+	Keys   *string `json:"keys,omitzero"`  // encoded as the program on the terminal expects keys now
+	Paste  *string `json:"paste,omitzero"` // with bracketed paste if the program has enabled it
+	Raw    bool    `json:"raw,omitzero"`   // on a terminal: allow lines longer than it can take
 }
 
 // Bytes returns the bytes to write, nil for Keys or Paste, which depend on the job.
@@ -154,8 +154,8 @@ type Lease struct {
 // Leave is the body of POST /v1/leave.
 type Leave struct {
 	Path   string `json:"path"`
-	Grace  *int64 `json:"grace_ms,omitempty"` // 0: none
-	Reason string `json:"reason,omitempty"`
+	Grace  *int64 `json:"grace_ms,omitzero"` // 0: none
+	Reason string `json:"reason,omitzero"`
 }
 
 // ScopeQuota bounds a scope; 0: no bound.
@@ -167,20 +167,20 @@ type ScopeQuota struct {
 // Await is the body of POST /v1/wait.
 type Await struct {
 	Jobs      []string  `json:"jobs"`
-	Any       bool      `json:"any,omitempty"`
+	Any       bool      `json:"any,omitzero"`
 	Condition Condition `json:"condition"`
-	Timeout   *int64    `json:"timeout_ms,omitempty"`
+	Timeout   *int64    `json:"timeout_ms,omitzero"`
 }
 
 // Condition is what a wait expects of a job: exit, pattern, port, quiet, input or
 // blocked.
 type Condition struct {
-	Kind    string `json:"kind,omitempty"`
-	Pattern string `json:"pattern,omitempty"`
-	Stream  string `json:"stream,omitempty"`
-	Port    int    `json:"port,omitempty"`
-	Host    string `json:"host,omitempty"` // "": the job itself
-	Quiet   *int64 `json:"quiet_ms,omitempty"`
+	Kind    string `json:"kind,omitzero"`
+	Pattern string `json:"pattern,omitzero"`
+	Stream  string `json:"stream,omitzero"`
+	Port    int    `json:"port,omitzero"`
+	Host    string `json:"host,omitzero"` // "": the job itself
+	Quiet   *int64 `json:"quiet_ms,omitzero"`
 }
 
 // Request returns the request that the body describes.
@@ -228,7 +228,7 @@ func StreamOf(name string) (messages.Stream, *messages.Error) {
 
 // ShutDown is the body of POST /v1/shutdown.
 type ShutDown struct {
-	StopJobs bool   `json:"stop_jobs,omitempty"` // stop the jobs; false: they keep running where they can
-	Grace    *int64 `json:"grace_ms,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+	StopJobs bool   `json:"stop_jobs,omitzero"` // stop the jobs; false: they keep running where they can
+	Grace    *int64 `json:"grace_ms,omitzero"`
+	Reason   string `json:"reason,omitzero"`
 }
