@@ -95,8 +95,8 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.AbandonRun) {
 	}
 	owed := len(e.replyTo)
 	e.replyTo = slices.DeleteFunc(e.replyTo, ctx.Sender().Equal)
-	if len(e.replyTo) == owed || len(e.replyTo) > 0 {
-		return // the client has had its reply, or others wait
+	if len(e.replyTo) == owed || len(e.replyTo) > 0 || e.terms.background {
+		return // the client has had its reply, others wait, or the job was to outlive its clients
 	}
 	s.stopWithRetry(ctx, messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true})
 }

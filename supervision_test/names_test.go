@@ -357,6 +357,30 @@ func TestReplaceWithoutItsClient(t *testing.T) {
 	}, plan{})
 }
 
+// A job in the background that replaces the job of its own client starts, whenever that goes:
+// also between the end of the former and the start of the new one.
+func TestAJobThatReplacesItself(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(svc("", "old"))
+		r := replacing("new")
+		r.UID = "01JZZZZZZZZZZZZZZZZZZZZZZZ"
+		c := h.run(r)
+		p.Exit(0)
+		h.after(0)
+		want(h, "svc", h.job("svc").Command, "new")
+		h.system().Root.RequestWithCustomSender(h.top(), messages.AbandonRun{UID: r.UID}, c.pid)
+		h.after(0)
+		q := h.proc("new")
+		q.Begin()
+		h.after(0)
+		want(h, "state", h.job("svc").State, messages.Running)
+		h.wantSignals(q)
+		q.Exit(0)
+		h.clients = slices.DeleteFunc(h.clients, func(gone *client) bool { return gone == c })
+		h.system().ProcessRegistry.Remove(c.pid)
+	}, plan{})
+}
+
 // A node that ends meanwhile starts nothing, says so, and leaves the old job as it is; the
 // same request replaces it in the next one.
 func TestFaultReplaceOverARestart(t *testing.T) {
