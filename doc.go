@@ -25,22 +25,7 @@
 //
 // Files:
 //
-//	arch64_only.go      stops the build for words of 32 bits
-//	ask.go              sends a request to the tree and waits for its reply
-//	check.go            what is wrong with Options
-//	command.go          Command, and what makes one
-//	dialect_host.go     the node as the host of dialects
-//	failures.go         middleware that counts failures of actors
-//	input.go            writes to a job's standard input
-//	keys.go             bytes of keys and pastes for a job's terminal
-//	node.go             Node, Open and Shutdown
-//	options.go          Options, and the parts of a node made from them
-//	output.go           Follower, views and the screen
-//	output_keep.go      kept files, and views of finished jobs
-//	output_order.go     output order, and the byte at a time
-//	request_clone.go    copies requests, so that callers may reuse their slices
-//	restore.go          the state before the node: journal and inventory
-//	run.go              runs, finds, lists, stops and measures jobs
-//	shell_snapshots.go  shell snapshots of a node's users
-//	subscribe.go        subscriptions to facts
+//	arch64_only.go  stops the build for words of 32 bits
+//	command.go      Command, and what makes one
+//	node.go         Node, Options and Open
 package troupe

@@ -56,7 +56,7 @@ func ExampleNode_Subscribe() {
 	job, err := node.Run(ctx, command)
 	fmt.Println(job.State, job.Background, err)
 
-	_, err = troupe.AskFor(ctx, node, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
+	_, err = node.Ask(ctx, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
 	if err != nil {
 		fmt.Println(err)
 		return

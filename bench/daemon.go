@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"troupe"
 	"troupe/client"
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -47,11 +47,11 @@ func serveIn(dir string, who side) (err error) {
 			return err
 		}
 		defer j.Close()
-		h.node, _, err = openKept(ctx, dir, troupe.Options{WorkDir: dir, Socket: socketIn(dir), Journal: j})
+		h.node, _, err = openKept(ctx, dir, node.Options{WorkDir: dir, Socket: socketIn(dir), Journal: j})
 		if err != nil {
 			return err
 		}
-	} else if h.node, err = troupe.Open(ctx, troupe.Options{Dir: filepath.Join(dir, "out"), WorkDir: dir, Socket: socketIn(dir), OwnProcess: true}); err != nil {
+	} else if h.node, err = node.Open(ctx, node.Options{Dir: filepath.Join(dir, "out"), WorkDir: dir, Socket: socketIn(dir), OwnProcess: true}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()

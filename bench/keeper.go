@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"troupe"
 	"troupe/backends/keeper"
 	"troupe/internal/limits"
+	"troupe/internal/node"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -52,7 +52,7 @@ func (k keptLogs) Remove(id string) error {
 
 // openKept opens a node whose jobs are in a keeper, and starts the keeper if there is
 // none.
-func openKept(ctx context.Context, dir string, o troupe.Options) (*troupe.Node, *keeper.Client, error) {
+func openKept(ctx context.Context, dir string, o node.Options) (*node.Node, *keeper.Client, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -62,7 +62,7 @@ func openKept(ctx context.Context, dir string, o troupe.Options) (*troupe.Node, 
 		return nil, nil, err
 	}
 	o.Engine, o.Logs = c, keptLogs{c}
-	node, err := troupe.Open(ctx, o)
+	node, err := node.Open(ctx, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, survived(c.Close(false)))
 	}

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"troupe"
 	"troupe/backends/keeper"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
 // ourNode is a node with its engine and its store.
 type ourNode struct {
-	node   *troupe.Node
+	node   *node.Node
 	dir    string
 	keeper int // process id; 0: jobs belong to this process
 }
@@ -34,12 +34,12 @@ func openNode(ctx context.Context, e assignment) (*ourNode, error) {
 	var err error
 	if e.Side == held {
 		var c *keeper.Client
-		if h.node, c, err = openKept(ctx, dir, troupe.Options{WorkDir: dir}); err == nil {
+		if h.node, c, err = openKept(ctx, dir, node.Options{WorkDir: dir}); err == nil {
 			_, h.keeper = c.Keeper()
 		}
 		return h, err
 	}
-	h.node, err = troupe.Open(ctx, troupe.Options{Dir: filepath.Join(dir, "out"), WorkDir: dir, OwnProcess: e.Side != library})
+	h.node, err = node.Open(ctx, node.Options{Dir: filepath.Join(dir, "out"), WorkDir: dir, OwnProcess: e.Side != library})
 	return h, err
 }
 
@@ -99,7 +99,7 @@ func (h *ourNode) stopAll(ctx context.Context, scope messages.ScopePath) (int, e
 }
 
 // notices receives the ends of jobs.
-type notices struct{ sub *troupe.Subscription }
+type notices struct{ sub *node.Subscription }
 
 func (h *ourNode) subscribe(ctx context.Context) (notices, error) {
 	sub, err := h.node.Subscribe(ctx, messages.Subscribe{Now: true, Window: messages.MaxOutbox, Filter: messages.Filter{Ends: true}})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"troupe"
+	"troupe/internal/node"
 	"troupe/internal/test/fake"
 	"troupe/messages"
 )
@@ -317,7 +317,7 @@ func TestFaultCrashOfTheSupervisor(t *testing.T) {
 		h.crash("supervisor")
 		<-h.node.Failed()
 		for range 2 {
-			if err := <-errs; err == nil || errors.Is(err, troupe.ErrClosed) {
+			if err := <-errs; err == nil || errors.Is(err, node.ErrClosed) {
 				t.Errorf("the node failed and somebody heard %v", err)
 			}
 		}
@@ -326,16 +326,16 @@ func TestFaultCrashOfTheSupervisor(t *testing.T) {
 				break
 			}
 		}
-		if err == nil || errors.Is(err, troupe.ErrClosed) {
+		if err == nil || errors.Is(err, node.ErrClosed) {
 			t.Errorf("the node failed and a subscriber heard %v", err)
 		}
-		if _, err := h.node.Ask(context.Background(), messages.ListJobs{}); err == nil || errors.Is(err, troupe.ErrClosed) {
+		if _, err := h.node.Ask(context.Background(), messages.ListJobs{}); err == nil || errors.Is(err, node.ErrClosed) {
 			t.Errorf("a failed node answered with %v", err)
 		}
-		if _, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "e"}}); err == nil || errors.Is(err, troupe.ErrClosed) {
+		if _, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "e"}}); err == nil || errors.Is(err, node.ErrClosed) {
 			t.Errorf("a failed node ran a command with %v", err)
 		}
-		if err := h.node.Err(); err == nil || errors.Is(err, troupe.ErrClosed) {
+		if err := h.node.Err(); err == nil || errors.Is(err, node.ErrClosed) {
 			t.Errorf("a failed node says %v", err)
 		}
 		if err := h.node.Shutdown(context.Background(), messages.ShutdownNode{}); err == nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"troupe"
+	"troupe/internal/node"
 	"troupe/internal/test/fake"
 	"troupe/messages"
 )
@@ -111,7 +111,7 @@ func (x *explorer) endWithin(r messages.ShutdownNode, within time.Duration) {
 	if took := time.Since(began); took > min(within, endsWithin) {
 		x.Errorf("the end of the node took %s", took)
 	}
-	var survivors *troupe.SurvivorsError
+	var survivors *node.SurvivorsError
 	if err != nil && !x.cut && !errors.As(err, &survivors) {
 		x.Errorf("the end of the node: %v", err)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
-	"troupe"
 	"troupe/actors"
 	"troupe/backends"
 	"troupe/internal/journal"
+	"troupe/internal/node"
 	"troupe/internal/test/fake"
 	"troupe/messages"
 )
@@ -27,7 +27,7 @@ import (
 // checked at its end: see house.end and ledger.check.
 type house struct {
 	testing.TB
-	node   *troupe.Node
+	node   *node.Node
 	engine *fake.Engine
 	store  *fake.Store
 	ledger *ledger
@@ -128,14 +128,14 @@ func (h *house) begin() {
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
 		log = zerolog.New(zerolog.NewTestWriter(h.TB))
 	}
-	o := troupe.Options{
+	o := node.Options{
 		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: logs{h.store, h.engine}, Journal: h.ledger,
 		Middleware: []actor.ReceiverMiddleware{h.stage.middleware}, Unhandled: h.stage.unhandled,
 	}
 	if h.plan.urls != nil {
 		o.Webhooks = h.plan.urls
 	}
-	node, err := troupe.Open(context.Background(), o)
+	node, err := node.Open(context.Background(), o)
 	if err != nil && mortal {
 		synctest.Wait()
 		h.begin()

@@ -54,7 +54,7 @@ var houseBites = []houseBite{
 	{"library", "actors/x.go", "import \"" + actorLib + "\"\nfunc f(ctx actor.Context) { ctx.Stash() }"},
 	{"library", "actors/x.go", "import \"" + actorLib + "\"\nfunc f(ctx actor.Context) { ctx.SetReceiveTimeout(1) }"},
 	{"library", "actors/x.go", "import \"" + actorLib + "\"\nvar m = actor.Bounded(3)"},
-	{"library", "x.go", "import \"" + actorLib + "\"\nvar o = actor.WithDefaultPrometheusProvider(2222)"},
+	{"library", "internal/node/x.go", "import \"" + actorLib + "\"\nvar o = actor.WithDefaultPrometheusProvider(2222)"},
 	{"library", "actors/x.go", "import pa \"" + actorLib + "\"\nvar o = pa.EscalateDirective"},
 	{"library", "actors/x.go", "import \"" + actorLib + "\"\nfunc f(c actor.Context) { c.StopFuture(nil) }"},
 	{"library", "actors/strategies.go", "import \"" + actorLib + "\"\nvar s = actor.NewOneForOneStrategy(3, 1000, nil)"},
@@ -92,7 +92,7 @@ var houseFine = []houseBite{
 	{"", "spill/x.go", "type t struct{}\nfunc (t) init() {}"},
 	{"", "supervision_test/x_test.go", "import (\"testing/synctest\"; \"time\")\nvar _ = synctest.Wait\nfunc f() { go f(); time.Sleep(1) }"},
 	{"", "cmd/troupe/x.go", "import (\"fmt\"; \"os\"; \"troupe\"; \"github.com/spf13/cobra\")\nvar _ = troupe.Open\nvar _ cobra.Command\nfunc main() { fmt.Println(); os.Exit(1) }"},
-	{"", "x.go", "import (\"troupe/backends/pipe\"; \"troupe/faults\")\nvar _ = pipe.New\nvar _ = faults.Parse"},
+	{"", "cmd/troupe/x.go", "import (\"troupe/backends/pipe\"; \"troupe/faults\")\nvar _ = pipe.New\nvar _ = faults.Parse"},
 	{"", "spill/x.go", "func f() {" + strings.Repeat("\n", maxFunc-1) + "}"},
 }
 

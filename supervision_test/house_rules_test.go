@@ -118,11 +118,7 @@ func mayKnow(folder, path string, allowed []string) bool {
 	short := strings.TrimPrefix(strings.TrimPrefix(path, "troupe"), "/")
 	for _, entry := range allowed {
 		switch {
-		case entry == anything:
-			if ours && !slices.ContainsFunc(neverImport[folder], func(no string) bool { return under(short, no) }) {
-				return true
-			}
-		case ours && short == entry, !ours && under(path, entry):
+		case ours && (entry == anything || entry == short), !ours && under(path, entry):
 			return true
 		}
 	}

@@ -82,30 +82,26 @@ var mayImport = map[string][]string{
 	"internal/gateway/mcp/web":    {mcpLib},
 	"internal/gateway/mcp/tasks":  {mcpLib, rpcLib},
 	"internal/test/mcptest":       {},
-	"":                            {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
+	"internal/node":               {"actors", "backends", "backends/engine", "backends/heap", "backends/pipe", "backends/ports", "backends/pty", "backends/screen", "backends/shell", "backends/snapshot", "backends/threads", "internal/dialect", "internal/journal", "internal/shelltext", "messages", "spill", "spill/view", "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib},
+	"":                            {"internal/node", "messages"},
 	"bench":                       {anything, "golang.org/x/sys", mcpLib},
 	"internal/cli":                {"golang.org/x/sys", "golang.org/x/term", "backends/pty", "messages"},
 	"internal/cli/out":            {"golang.org/x/sys", "golang.org/x/term", "internal/cli", "messages"},
 	"internal/cli/flags":          {"github.com/dustin/go-humanize", "github.com/spf13/cobra", "internal/cli", "internal/cli/out", "messages"},
 	"internal/cli/config":         {"github.com/pelletier/go-toml/v2", "github.com/rs/zerolog", "golang.org/x/sys", "internal/cli", "internal/cli/flags", "internal/cli/out", "internal/gateway/http", "internal/gateway/http/peer", "internal/shelltext", "messages"},
 	"internal/cli/terminal":       {"golang.org/x/sys", "backends/screen", "internal/cli", "internal/cli/out", "internal/shelltext", "messages"},
-	"internal/cli/connect":        {"github.com/gofrs/flock", "github.com/spf13/cobra", "golang.org/x/sys", "", "actors", "backends/keeper", "client", "internal/cli", "internal/cli/config", "internal/cli/flags", "internal/cli/out", "internal/cli/terminal", "internal/gateway/http", "internal/gateway/http/wire", "internal/journal", "messages", "spill"},
+	"internal/cli/connect":        {"github.com/gofrs/flock", "github.com/spf13/cobra", "golang.org/x/sys", "internal/node", "actors", "backends/keeper", "client", "internal/cli", "internal/cli/config", "internal/cli/flags", "internal/cli/out", "internal/cli/terminal", "internal/gateway/http", "internal/gateway/http/wire", "internal/journal", "messages", "spill"},
 	"internal/cli/logs":           {"github.com/dustin/go-humanize", "client", "internal/cli/connect", "internal/cli/flags", "internal/cli/out", "internal/cli/terminal", "internal/gateway/http/wire", "messages", "spill/view"},
 	"internal/cli/attach":         {"github.com/coder/websocket", "golang.org/x/sys", "client", "internal/cli", "internal/cli/connect", "internal/cli/logs", "internal/cli/out", "internal/cli/terminal", "internal/gateway/http/wire", "messages", "spill/view"},
-	"internal/cli/run":            {"github.com/dustin/go-humanize", "github.com/oklog/ulid/v2", "github.com/spf13/cobra", "golang.org/x/sys", "golang.org/x/term", "", "backends/keeper", "client", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/flags", "internal/cli/out", "internal/cli/terminal", "internal/gateway/http/wire", "internal/shelltext", "messages", "spill", "spill/view"},
+	"internal/cli/run":            {"github.com/dustin/go-humanize", "github.com/oklog/ulid/v2", "github.com/spf13/cobra", "golang.org/x/sys", "golang.org/x/term", "internal/node", "backends/keeper", "client", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/flags", "internal/cli/out", "internal/cli/terminal", "internal/gateway/http/wire", "internal/shelltext", "messages", "spill", "spill/view"},
 	"internal/cli/doctor":         {"github.com/dustin/go-humanize", "github.com/oklog/ulid/v2", "golang.org/x/sys", "backends", "backends/engine", "backends/keeper", "backends/snapshot", "client", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/out", "internal/limits", "internal/shelltext", "internal/signals", "messages", "spill"},
-	"internal/cli/daemon":         {"github.com/coreos/go-systemd/v22", "github.com/gofrs/flock", "github.com/prometheus/client_golang", "github.com/rs/zerolog", "", "actors", "backends", "backends/heap", "backends/keeper", "backends/threads", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/out", "internal/gateway/http", "internal/gateway/webhook", "internal/journal", "internal/limits", "internal/signals", "messages", "spill"},
-	"internal/cli/mcpserve":       {"github.com/oklog/ulid/v2", "golang.org/x/sys", "", "backends/disk", "backends/engine", "backends/keeper", "backends/snapshot", "client", "internal/artifact", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/daemon", "internal/cli/out", "internal/cli/terminal", "internal/dialect/copilot", "internal/dialect/core", "internal/dialect/omp", "internal/dialect/opencode", "internal/gateway/http", "internal/gateway/mcp", "internal/gateway/mcp/web", "internal/shelltext", "internal/shelltext/minimize", "internal/shelltext/urls", "messages", "spill"},
+	"internal/cli/daemon":         {"github.com/coreos/go-systemd/v22", "github.com/gofrs/flock", "github.com/prometheus/client_golang", "github.com/rs/zerolog", "internal/node", "actors", "backends", "backends/heap", "backends/keeper", "backends/threads", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/out", "internal/gateway/http", "internal/gateway/webhook", "internal/journal", "internal/limits", "internal/signals", "messages", "spill"},
+	"internal/cli/mcpserve":       {"github.com/oklog/ulid/v2", "golang.org/x/sys", "internal/node", "backends/disk", "backends/engine", "backends/keeper", "backends/snapshot", "client", "internal/artifact", "internal/cli", "internal/cli/config", "internal/cli/connect", "internal/cli/daemon", "internal/cli/out", "internal/cli/terminal", "internal/dialect/copilot", "internal/dialect/core", "internal/dialect/omp", "internal/dialect/opencode", "internal/gateway/http", "internal/gateway/mcp", "internal/gateway/mcp/web", "internal/shelltext", "internal/shelltext/minimize", "internal/shelltext/urls", "messages", "spill"},
 	"cmd/troupe":                  {anything, "github.com/dustin/go-humanize", "github.com/spf13/cobra", "golang.org/x/sys"},
 	"supervision_test":            {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
 	"internal/test/need":          {"golang.org/x/sys"},
 	"internal/test/mcpfixtures":   {"internal/gateway/mcp/tasks", "internal/gateway/mcp/web", mcpLib, rpcLib},
 	"tools/testsum":               {"gotest.tools/gotestsum"},
-}
-
-// neverImport is what the wildcard does not cover.
-var neverImport = map[string][]string{
-	"": {"internal/gateway", "internal/cli", "cmd", "bench", "client", "supervision_test", "internal/test"},
 }
 
 // houseFile is one Go file of the tree, parsed, whatever its build tags say.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"troupe"
 	"troupe/actors"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -210,7 +210,7 @@ func TestNotifyByTheDoor(t *testing.T) {
 			for {
 				m, err := s.Next(ctx)
 				if err != nil {
-					if !errors.Is(err, troupe.ErrClosed) {
+					if !errors.Is(err, node.ErrClosed) {
 						h.Error(err)
 					}
 					done <- words
@@ -223,7 +223,7 @@ func TestNotifyByTheDoor(t *testing.T) {
 			h.Error(err)
 		}
 		wantList(h, "told by the end", <-done, "session-main:default", "scope-main")
-		if s, err := h.node.Subscribe(ctx, messages.Subscribe{}); s != nil || !errors.Is(err, troupe.ErrClosed) {
+		if s, err := h.node.Subscribe(ctx, messages.Subscribe{}); s != nil || !errors.Is(err, node.ErrClosed) {
 			h.Errorf("a node that has ended opened a channel: %v, %v", s, err)
 		}
 	})
@@ -305,7 +305,7 @@ func TestNotifyTakenOver(t *testing.T) {
 				break
 			}
 		}
-		want(h, "it has ended", errors.Is(err, troupe.ErrClosed), true)
+		want(h, "it has ended", errors.Is(err, node.ErrClosed), true)
 		if err := lost.Close(); err != nil {
 			h.Error(err)
 		}

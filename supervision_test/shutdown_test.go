@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe"
+	"troupe/internal/node"
 	"troupe/internal/test/fake"
 	"troupe/messages"
 )
@@ -62,7 +62,7 @@ func TestShutdownInOrder(t *testing.T) {
 		}
 		want(h, "processes", len(h.engine.Ever()), 2)
 		want(h, "took", h.since(), messages.DefaultGrace)
-		if _, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "late"}}); !errors.Is(err, troupe.ErrClosed) {
+		if _, err := h.node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: "late"}}); !errors.Is(err, node.ErrClosed) {
 			h.Errorf("a node that has ended ran a command: %v", err)
 		}
 	}, plan{fake: serial})
@@ -202,7 +202,7 @@ func TestShutdownNamesSurvivors(t *testing.T) {
 		c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "a"}})
 		p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
 		err := h.shutdown(messages.ShutdownNode{Grace: -1})
-		var named *troupe.SurvivorsError
+		var named *node.SurvivorsError
 		if !errors.As(err, &named) || len(named.Survivors) != 1 || named.Survivors[0] != stuck {
 			h.Errorf("the end of the node: %v", err)
 		}
@@ -399,7 +399,7 @@ func TestShutdownAnswersWhoWaitsForAStop(t *testing.T) {
 		case messages.CommandRejected: // as it ends
 			want(h, "the answer", got.Err.Code, messages.ShuttingDown)
 		case error: // as it has ended
-			want(h, "the answer", errors.Is(got, troupe.ErrClosed), true)
+			want(h, "the answer", errors.Is(got, node.ErrClosed), true)
 		default:
 			h.Errorf("the answer is %T %v", got, got)
 		}

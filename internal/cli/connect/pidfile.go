@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe"
 	"troupe/backends/keeper"
 	"troupe/client"
 	"troupe/internal/cli"
@@ -18,6 +17,7 @@ import (
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/http"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -169,7 +169,7 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 	if err != nil {
 		return err
 	}
-	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: OutputLogs{Keeper: fleet}})
+	node, err := node.Open(ctx, node.Options{WorkDir: "/", Engine: fleet, Logs: OutputLogs{Keeper: fleet}})
 	if err != nil {
 		fleet.Close(true)
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/rs/zerolog"
 
-	"troupe"
 	"troupe/backends/keeper"
 	"troupe/backends/threads"
 	"troupe/internal/cli"
@@ -23,6 +22,7 @@ import (
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
 	"troupe/internal/limits"
+	"troupe/internal/node"
 	"troupe/internal/signals"
 	"troupe/messages"
 )
@@ -43,7 +43,7 @@ type daemon struct {
 	listeners       []net.Listener // for clients
 	metricsListener net.Listener   // for the metrics; nil: not served
 	token           string         // required over TCP; "": all listeners are local sockets
-	node            *troupe.Node
+	node            *node.Node
 	journal         *journal.Bolt // nil: facts stay in memory
 	keeper          *keeper.Fleet // nil: no keepers on this platform
 	server          *http.Server
@@ -251,7 +251,7 @@ func (d *daemon) run() error {
 		case <-d.ended:
 			return nil
 		case <-d.node.Failed():
-			if err := d.node.Err(); !errors.Is(err, troupe.ErrClosed) {
+			if err := d.node.Err(); !errors.Is(err, node.ErrClosed) {
 				return fmt.Errorf("the node failed: %w", err)
 			}
 			<-d.ended

@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"troupe"
 	"troupe/backends"
 	"troupe/internal/cli/connect"
 	"troupe/internal/journal"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -19,7 +19,7 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	scopes   scopeLabels
-	node     *troupe.Node
+	node     *node.Node
 	stop     func()
 
 	starts, ends, bytes *prometheus.CounterVec
@@ -87,7 +87,7 @@ func (n *metrics) since(j *journal.Bolt) (err error) {
 }
 
 // follow counts the facts of a node until close.
-func (n *metrics) follow(node *troupe.Node) error {
+func (n *metrics) follow(node *node.Node) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from, Own: true})
 	if err != nil {

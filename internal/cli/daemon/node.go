@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 
-	"troupe"
 	"troupe/actors"
 	"troupe/backends/keeper"
 	"troupe/internal/cli/config"
@@ -17,6 +16,7 @@ import (
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/webhook"
 	"troupe/internal/journal"
+	"troupe/internal/node"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -28,16 +28,16 @@ const maxUnstarted = 4096
 // openNode opens the daemon's node with its keeper, which holds the jobs, and its
 // journal. Both restore the state from before. On platforms without keepers the jobs
 // end with the daemon.
-func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
+func openNode(ctx context.Context, d *daemon) (*node.Node, error) {
 	s := d.settings
-	o := troupe.Options{
+	o := node.Options{
 		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Snapshot: s.Snapshot, Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: d.log,
 		Limits: actors.Limits{
 			Starts: int(s.Limits.Starts), Unstarted: cmp.Or(int(s.Limits.Unstarted), maxUnstarted), Finished: int(s.Limits.Finished),
 			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches), Shells: int(s.Limits.Shells), ShellIdle: s.Limits.ShellIdle.Duration,
 		},
 	}
-	o.Middleware = append(o.Middleware, troupe.CountFailures(d.numbers.failure))
+	o.Middleware = append(o.Middleware, node.CountFailures(d.numbers.failure))
 	var err error
 	if o.Webhooks, err = d.webhooks(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	d.numbers.watch(fleet)
 	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, connect.OutputLogs{Keeper: fleet, Journal: d.journal}
 	o.Limits.Age, o.Limits.LogBytes = connect.JournalAge, cmp.Or(int64(s.Storage.Stored), connect.JournalLogs)
-	node, err := troupe.Open(ctx, o)
+	node, err := node.Open(ctx, o)
 	if err != nil {
 		fleet.Close(true)
 	}
@@ -174,7 +174,7 @@ func storageLimits(s config.StorageSettings) spill.Limits {
 }
 
 // openAlone opens a node without a keeper: its jobs end with the daemon.
-func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node, error) {
+func (d *daemon) openAlone(ctx context.Context, o node.Options) (*node.Node, error) {
 	s := d.settings
 	o.Dir = filepath.Join(s.State, config.LogsName)
 	if err := config.OwnDirectory(o.Dir); err != nil {
@@ -183,7 +183,7 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 	o.OwnProcess = true
 	o.Storage = storageLimits(s.Storage)
 	d.log.Warn().Msg("there are no keepers on this system: the jobs end with the daemon")
-	return troupe.Open(ctx, o)
+	return node.Open(ctx, o)
 }
 
 // keepJobs is the node's refusal to keep jobs that end with its process.
@@ -249,7 +249,7 @@ func (d *daemon) end() error {
 
 // finish handles the result of a shutdown. After a refusal everything keeps running.
 func (d *daemon) finish(err error) ([]messages.Survivor, error) {
-	var left *troupe.SurvivorsError
+	var left *node.SurvivorsError
 	var refused *messages.Error
 	switch {
 	case errors.As(err, &refused):

@@ -10,8 +10,8 @@ import (
 	sd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
 
-	"troupe"
 	"troupe/internal/gateway/http"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -51,7 +51,7 @@ func socketOf(doors []net.Listener, otherwise string) string {
 
 // ready reports that the daemon accepts requests. With a watchdog it also reports,
 // until the returned function is called, that the node answers.
-func (service) ready(node *troupe.Node, log zerolog.Logger) func() {
+func (service) ready(node *node.Node, log zerolog.Logger) func() {
 	if _, err := sd.SdNotify(false, sd.SdNotifyReady); err != nil {
 		log.Warn().Err(err).Msg("cannot notify the service manager")
 	}
@@ -75,7 +75,7 @@ func (service) ready(node *troupe.Node, log zerolog.Logger) func() {
 const watchdogShare = 3
 
 // live reports to the watchdog after each reply of the node.
-func live(ctx context.Context, node *troupe.Node, every time.Duration, log zerolog.Logger) {
+func live(ctx context.Context, node *node.Node, every time.Duration, log zerolog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

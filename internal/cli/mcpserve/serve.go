@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"troupe"
 	"troupe/backends/keeper"
 	"troupe/client"
 	"troupe/internal/cli"
@@ -24,6 +23,7 @@ import (
 	"troupe/internal/gateway/http"
 	"troupe/internal/gateway/mcp"
 	"troupe/internal/gateway/mcp/web"
+	"troupe/internal/node"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -162,7 +162,7 @@ func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), err
 		}
 		return h, func() {}, nil
 	}
-	node, err := troupe.Open(context.Background(), troupe.Options{JobPrefix: "local-", OwnProcess: true})
+	node, err := node.Open(context.Background(), node.Options{JobPrefix: "local-", OwnProcess: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"troupe"
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -83,7 +83,7 @@ func openFleet(m *cli.Main, at *config.Settings) (*keeper.Fleet, error) {
 
 // openDetached opens a node of this process that starts the command in a keeper of its own.
 func (g *foreground) openDetached(fleet *keeper.Fleet, at *config.Settings) error {
-	node, err := troupe.Open(context.Background(), troupe.Options{
+	node, err := node.Open(context.Background(), node.Options{
 		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: connect.OutputLogs{Keeper: fleet},
 	})
 	if err != nil {

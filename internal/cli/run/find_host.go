@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -45,7 +45,7 @@ func (g *foreground) findHost() error {
 	if f.PromoteAfter.Given {
 		g.screen.Notef("--promote-after has no effect without a daemon: the command stays in the foreground")
 	}
-	node, err := troupe.Open(context.Background(), troupe.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
+	node, err := node.Open(context.Background(), node.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
 	if err != nil {
 		return err
 	}

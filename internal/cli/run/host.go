@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"troupe"
+	"troupe/internal/node"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -43,7 +43,7 @@ type follower interface {
 }
 
 // localHost runs the command in a node of this process.
-type localHost struct{ node *troupe.Node }
+type localHost struct{ node *node.Node }
 
 func (l localHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Record, error)) {
 	s := l.node.Submit(r)

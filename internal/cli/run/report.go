@@ -8,9 +8,9 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
-	"troupe"
 	"troupe/internal/cli"
 	"troupe/internal/cli/out"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -196,7 +196,7 @@ func (g *foreground) printGaps(job messages.Record) {
 
 // printSurvivors reports the processes that survived the shutdown.
 func (g *foreground) printSurvivors(shutdown error) {
-	var left *troupe.SurvivorsError
+	var left *node.SurvivorsError
 	switch {
 	case shutdown == nil:
 	case errors.As(shutdown, &left):

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/backends/disk"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
+	"troupe/internal/node"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
 )
@@ -25,7 +25,7 @@ import (
 type rig struct {
 	*Session
 	t      *testing.T
-	node   *troupe.Node
+	node   *node.Node
 	beside *sync.WaitGroup
 	dir    string
 	logs   *logs
@@ -54,7 +54,7 @@ func newRig(t *testing.T, changes ...func(*Options)) *rig {
 	return rigOn(t, dialecttest.Node(t), changes...)
 }
 
-func rigOn(t *testing.T, node *troupe.Node, changes ...func(*Options)) *rig {
+func rigOn(t *testing.T, node *node.Node, changes ...func(*Options)) *rig {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

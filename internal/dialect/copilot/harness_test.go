@@ -16,11 +16,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/backends/keeper"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/limits"
+	"troupe/internal/node"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
 	"troupe/spill"
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 type rig struct {
 	*Session
 	t      *testing.T
-	node   *troupe.Node
+	node   *node.Node
 	beside *sync.WaitGroup
 	dir    string
 	files  string
@@ -95,7 +95,7 @@ func both(t *testing.T, test func(t *testing.T, changes ...with)) {
 	t.Run("process", func(t *testing.T) { test(t, spawned) })
 }
 
-func rigOn(t *testing.T, node *troupe.Node, changes ...with) *rig {
+func rigOn(t *testing.T, node *node.Node, changes ...with) *rig {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -220,7 +220,7 @@ func details(t *testing.T, r dialect.Result) Details {
 }
 
 // detaching is a node whose jobs can be detached: each has a keeper of its own.
-func detaching(t *testing.T) *troupe.Node {
+func detaching(t *testing.T) *node.Node {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func detaching(t *testing.T) *troupe.Node {
 		Main: keeper.ClientOptions{Dir: filepath.Join(root, "keeper"), Build: "test", Program: program, Env: quiet},
 	})
 	require.NoError(t, err)
-	return dialecttest.Node(t, func(o *troupe.Options) { o.Dir, o.Engine, o.Logs = root, fleet, fleetLogs{fleet} })
+	return dialecttest.Node(t, func(o *node.Options) { o.Dir, o.Engine, o.Logs = root, fleet, fleetLogs{fleet} })
 }
 
 // fleetLogs are the outputs of a fleet's jobs, as a node asks for them.

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"sync"
 
-	"troupe"
 	"troupe/backends/disk"
 	"troupe/internal/dialect/omp"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
 // A host gives each of its agents a session: the tools of that system, over a node.
 func Example() {
 	ctx := context.Background()
-	node, err := troupe.Open(ctx, troupe.Options{})
+	node, err := node.Open(ctx, node.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/backends/disk"
 	"troupe/internal/dialect"
+	"troupe/internal/node"
 	"troupe/internal/shelltext"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
@@ -140,7 +140,7 @@ func TestR058_TheBaseEnvironmentTellsOfAnAgent(t *testing.T) {
 func TestR059_TheShellKnowsWhatItsUserHasSetUp(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".bashrc"), []byte("alias greet='echo from an alias'\nshout() { echo from a function; }\n"), 0o600))
-	node := dialecttest.Node(t, func(o *troupe.Options) { o.Snapshot = true })
+	node := dialecttest.Node(t, func(o *node.Options) { o.Snapshot = true })
 	r := rigOn(t, node, func(o *Options, _ *JobsOptions) { o.Env[1] = "HOME=" + home })
 	require.Contains(t, r.run("greet; shout"), "from an alias\nfrom a function\n")
 	bad := t.TempDir()

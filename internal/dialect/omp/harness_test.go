@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/backends/disk"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
+	"troupe/internal/node"
 	"troupe/internal/shelltext/urls"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
@@ -23,7 +23,7 @@ import (
 type rig struct {
 	*Session
 	t      *testing.T
-	node   *troupe.Node
+	node   *node.Node
 	beside *sync.WaitGroup
 	dir    string
 	store  *artifact.Store
@@ -57,7 +57,7 @@ func newRig(t *testing.T, changes ...with) *rig {
 	return rigOn(t, dialecttest.Node(t), changes...)
 }
 
-func rigOn(t *testing.T, node *troupe.Node, changes ...with) *rig {
+func rigOn(t *testing.T, node *node.Node, changes ...with) *rig {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

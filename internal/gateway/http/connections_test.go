@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/client"
 	"troupe/internal/gateway/http"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -27,7 +27,7 @@ import (
 // is refused by the name of the setting.
 func TestFaultTooManyConnections(t *testing.T) {
 	const most = 16
-	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Limits.Connections = most })
+	d := start(t, func(_ *node.Options, o *http.Options) { o.Limits.Connections = most })
 	ask := func(path string) (net.Conn, int) {
 		conn, err := net.Dial("unix", d.socket)
 		require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestFaultOneOwnerMeetsNoRateLimit(t *testing.T) {
 // Silent connections to the port shut out nobody at the socket, and no client with the token.
 func TestFaultSilentConnectionsToThePort(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
-	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token = token })
+	d := start(t, func(_ *node.Options, o *http.Options) { o.Token = token })
 	port := d.startTCP()
 	for i := range 200 {
 		conn, err := net.Dial("tcp", port)
@@ -123,7 +123,7 @@ func TestFaultSilentConnectionsToThePort(t *testing.T) {
 // learns when to ask again; the Go client does that.
 func TestFaultTooManyRequests(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
-	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token, o.Limits.PortRequests = token, 20 })
+	d := start(t, func(_ *node.Options, o *http.Options) { o.Token, o.Limits.PortRequests = token, 20 })
 	port := d.startTCP()
 	c, err := client.DialTCP(t.Context(), port, token)
 	require.NoError(t, err)

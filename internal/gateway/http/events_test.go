@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/client"
 	"troupe/internal/gateway/http"
 	"troupe/internal/gateway/http/wire"
 	"troupe/internal/journal"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -213,7 +213,7 @@ func (b *breaker) cut() {
 // A reader that stops holds back nobody, and there are never more than the bound.
 func TestFaultEventsReaderStops(t *testing.T) {
 	const bound = 32
-	d := start(t, func(o *troupe.Options, _ *http.Options) { o.Limits.Channels = bound })
+	d := start(t, func(o *node.Options, _ *http.Options) { o.Limits.Channels = bound })
 	var conns []net.Conn
 	for range bound {
 		conn, err := net.Dial("unix", d.socket)
@@ -262,7 +262,7 @@ func TestBadInputEvents(t *testing.T) {
 
 // What the journal no longer holds is told, never left out in silence.
 func TestFaultEventsDropped(t *testing.T) {
-	d := start(t, func(o *troupe.Options, _ *http.Options) { o.Journal = journal.NewMemory(3) })
+	d := start(t, func(o *node.Options, _ *http.Options) { o.Journal = journal.NewMemory(3) })
 	d.run("true")
 	for e, err := range d.client.Events(t.Context(), messages.Subscribe{}) {
 		require.NoError(t, err)

@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/client"
 	"troupe/internal/gateway/http"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -28,7 +28,7 @@ const patience = time.Minute
 // daemon is a node behind the gateway, with real processes, and its client.
 type daemon struct {
 	t      *testing.T
-	node   *troupe.Node
+	node   *node.Node
 	server *http.Server
 	socket string
 	client *client.Client
@@ -37,16 +37,16 @@ type daemon struct {
 }
 
 // start serves a node of its own until the test ends. change may be nil.
-func start(t *testing.T, change func(*troupe.Options, *http.Options)) *daemon {
+func start(t *testing.T, change func(*node.Options, *http.Options)) *daemon {
 	t.Helper()
 	d := &daemon{t: t, socket: filepath.Join(shortDir(t), "s", "troupe.sock"), served: make(chan error, 1)}
 	listener, err := http.Listen(d.socket)
 	require.NoError(t, err)
-	node, options := troupe.Options{Dir: shortDir(t), WorkDir: t.TempDir()}, http.Options{Version: "test"}
+	o, options := node.Options{Dir: shortDir(t), WorkDir: t.TempDir()}, http.Options{Version: "test"}
 	if change != nil {
-		change(&node, &options)
+		change(&o, &options)
 	}
-	d.node, err = troupe.Open(t.Context(), node)
+	d.node, err = node.Open(t.Context(), o)
 	require.NoError(t, err)
 	options.Node = http.AdaptNode(d.node)
 	d.server = http.New(options)
@@ -66,7 +66,7 @@ func (d *daemon) shutdown() {
 	if d.client != nil {
 		_ = d.client.Close()
 	}
-	if err := d.node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}); err != nil && !errors.Is(err, troupe.ErrClosed) {
+	if err := d.node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}); err != nil && !errors.Is(err, node.ErrClosed) {
 		d.t.Errorf("the node did not end: %v", err)
 	}
 	if err := d.server.Close(ctx); err != nil {

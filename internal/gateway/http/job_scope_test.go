@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"troupe"
 	"troupe/internal/gateway/http"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -26,7 +26,7 @@ type asJob struct {
 func startAsJob(t *testing.T) *asJob {
 	t.Helper()
 	j := &asJob{}
-	j.daemon = start(t, func(_ *troupe.Options, o *http.Options) {
+	j.daemon = start(t, func(_ *node.Options, o *http.Options) {
 		o.JobOf = func(int) (messages.UID, messages.ScopePath, bool) { return j.uid, j.scope, j.inside.Load() }
 	})
 	j.leases(t.Context(), messages.OpenScope{Path: agents})

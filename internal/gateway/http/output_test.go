@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/client"
 	"troupe/internal/gateway/http"
 	"troupe/internal/gateway/http/wire"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
@@ -275,7 +275,7 @@ func TestFaultReaderStopsAndTheServerEnds(t *testing.T) {
 // An output that was forgotten before its record is refused, never waited for,
 // and never an empty one.
 func TestOutputThatIsGone(t *testing.T) {
-	d := start(t, func(o *troupe.Options, _ *http.Options) { o.Storage.Finished = 1 })
+	d := start(t, func(o *node.Options, _ *http.Options) { o.Storage.Finished = 1 })
 	first := d.run("echo first")
 	for range 5 {
 		d.run("echo next")

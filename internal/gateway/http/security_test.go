@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"troupe"
 	"troupe/client"
 	"troupe/internal/gateway/http"
 	"troupe/internal/gateway/http/peer"
+	"troupe/internal/node"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -244,7 +244,7 @@ func (d *daemon) startTCP() string {
 func TestSecurityLoopback(t *testing.T) {
 	token, err := http.LoadToken(filepath.Join(shortDir(t), "token"))
 	require.NoError(t, err)
-	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token = token })
+	d := start(t, func(_ *node.Options, o *http.Options) { o.Token = token })
 	address := d.startTCP()
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)

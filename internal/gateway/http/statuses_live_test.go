@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"troupe"
 	"troupe/internal/gateway/http"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
 // Each route answers with a status that openapi.yaml has for it, each of those
 // can be had, and each reply has the fields of its schema and no other.
 func TestOpenAPIIsWhatIsServed(t *testing.T) {
-	d := start(t, func(_ *troupe.Options, o *http.Options) {
+	d := start(t, func(_ *node.Options, o *http.Options) {
 		o.Shutdown = func(_ context.Context, r messages.ShutdownNode) ([]messages.Survivor, error) {
 			return []messages.Survivor{{PID: 7, State: "D"}}, nil
 		}

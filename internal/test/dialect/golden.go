@@ -10,21 +10,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe"
 	"troupe/internal/dialect"
+	"troupe/internal/node"
 	"troupe/messages"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden transcripts; review the diff")
 
 // Node opens a node for a test: the real tree and real processes, without persistence.
-func Node(t *testing.T, options ...func(*troupe.Options)) *troupe.Node {
+func Node(t *testing.T, options ...func(*node.Options)) *node.Node {
 	t.Helper()
-	var o troupe.Options
+	var o node.Options
 	for _, option := range options {
 		option(&o)
 	}
-	node, err := troupe.Open(context.Background(), o)
+	node, err := node.Open(context.Background(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{}))
@@ -33,7 +33,7 @@ func Node(t *testing.T, options ...func(*troupe.Options)) *troupe.Node {
 }
 
 // Host opens a node and returns it as a dialect uses it.
-func Host(t *testing.T, options ...func(*troupe.Options)) dialect.Host {
+func Host(t *testing.T, options ...func(*node.Options)) dialect.Host {
 	t.Helper()
 	return Node(t, options...).Host()
 }

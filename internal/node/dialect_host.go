@@ -1,0 +1,204 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"troupe/internal/dialect"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// Host returns the node as the interface that dialects use.
+func (n *Node) Host() dialect.Host { return dialectHost{n} }
+
+// dialectHost implements dialect.Host.
+type dialectHost struct{ *Node }
+
+// Run implements dialect.Host.
+func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
+	if err := ctx.Err(); err != nil {
+		return messages.Record{}, dialect.Text{}, err
+	}
+	run := h.Submit(r)
+	if known != nil {
+		if _, err := h.Node.Job(ctx, messages.JobID(run.UID)); err == nil { // else it was refused, or joins another request's job
+			known(messages.JobID(run.UID))
+		}
+	}
+	job, err := run.Wait(ctx)
+	if err != nil || most <= 0 {
+		return job, dialect.Text{}, err
+	}
+	v, err := h.Node.View(job, view.Options{Bytes: most, Style: view.Plain})
+	if err != nil { // the job never started, or its output was removed: the sizes in the record tell which
+		return job, dialect.Text{Truncated: wrote(job)}, nil
+	}
+	return job, dialect.Text{Text: v.Text, Truncated: v.Truncated}, nil
+}
+
+func wrote(job messages.Record) bool {
+	for _, o := range job.Output {
+		if o.Bytes > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Jobs implements dialect.Host.
+func (h dialectHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Record, error) {
+	list, err := AskFor(ctx, h.Node, r)
+	h.measureAll(list.Jobs)
+	return list.Jobs, err
+}
+
+// Sessions implements dialect.Host.
+func (h dialectHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
+	list, err := AskFor(ctx, h.Node, messages.ListSessions{Scope: scope})
+	return list.Sessions, err
+}
+
+// Await implements dialect.Host.
+func (h dialectHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	end, err := AskFor(ctx, h.Node, r)
+	h.measureAll(end.Jobs)
+	return end, err
+}
+
+// Stop implements dialect.Host.
+func (h dialectHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+	return AskFor(ctx, h.Node, r)
+}
+
+// CloseSession implements dialect.Host.
+func (h dialectHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+	return AskFor(ctx, h.Node, r)
+}
+
+// Signal implements dialect.Host.
+func (h dialectHost) Signal(ctx context.Context, r messages.SignalCommand) error {
+	_, err := AskFor(ctx, h.Node, r)
+	return err
+}
+
+// Promote implements dialect.Host.
+func (h dialectHost) Promote(ctx context.Context, id messages.JobID) (messages.Record, error) {
+	promoted, err := AskFor(ctx, h.Node, messages.PromoteCommand{Job: id})
+	return h.measured(promoted.Job), err
+}
+
+// Input implements dialect.Host.
+func (h dialectHost) Input(ctx context.Context, r messages.WriteInput) error {
+	_, err := AskFor(ctx, h.Node, r)
+	return err
+}
+
+// Type implements dialect.Host.
+func (h dialectHost) Type(ctx context.Context, id messages.JobID, keys string) error {
+	data, err := h.EncodeKeys(ctx, id, keys)
+	if err != nil {
+		return err
+	}
+	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
+}
+
+// Paste implements dialect.Host.
+func (h dialectHost) Paste(ctx context.Context, id messages.JobID, text string) error {
+	data, err := h.Node.EncodePaste(ctx, id, text)
+	if err != nil {
+		return err
+	}
+	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
+}
+
+// CloseInput implements dialect.Host.
+func (h dialectHost) CloseInput(ctx context.Context, id messages.JobID) error {
+	_, err := AskFor(ctx, h.Node, messages.CloseInput{Job: id})
+	return err
+}
+
+// Resize implements dialect.Host.
+func (h dialectHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
+	_, err := AskFor(ctx, h.Node, r)
+	return err
+}
+
+// View implements dialect.Host.
+func (h dialectHost) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	return h.Read(ctx, r)
+}
+
+// Bytes implements dialect.Host.
+func (h dialectHost) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (dialect.Bytes, error) {
+	f, err := h.Output(ctx, id, stream, from)
+	if err != nil {
+		return dialect.Bytes{}, err
+	}
+	defer f.Close()
+	b := dialect.Bytes{Next: from}
+	if b.Size, err = h.size(ctx, id, stream); err != nil {
+		return b, err
+	}
+	if wait && from >= b.Size {
+		one := make([]byte, 1)
+		n, err := f.Until(from + int64(most)).Read(one)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return b, err
+		}
+		b.Data = one[:n]
+		if b.Size, err = h.size(ctx, id, stream); err != nil {
+			return b, err
+		}
+	}
+	end := min(from+int64(most), b.Size)
+	f.Until(end)
+	if rest := end - f.Offset(); rest > 0 {
+		data := make([]byte, int64(len(b.Data))+rest)
+		n := copy(data, b.Data)
+		got, err := io.ReadFull(f, data[n:])
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return b, err
+		}
+		b.Data = data[:n+got]
+	}
+	b.Next, b.Gaps = f.Offset(), f.Gaps()
+	return b, nil
+}
+
+func (h dialectHost) size(ctx context.Context, id messages.JobID, stream messages.Stream) (int64, error) {
+	job, err := h.Node.Job(ctx, id)
+	for _, o := range job.Output {
+		if o.Stream == stream {
+			return o.Bytes, err
+		}
+	}
+	return 0, err
+}
+
+// Events implements dialect.Host.
+func (h dialectHost) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
+	return func(yield func(messages.Fact, error) bool) {
+		s, err := h.Subscribe(ctx, messages.Subscribe{Now: true, Filter: filter})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer s.Close()
+		if begun != nil {
+			begun()
+		}
+		for {
+			next, err := s.Next(ctx)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if n, ok := next.(messages.Notification); ok && !yield(n.Fact, nil) {
+				return
+			}
+		}
+	}
+}
