@@ -1,11 +1,16 @@
-// Package troupe supervises shell jobs. A Node is a tree of actors around the processes it
-// runs: sessions, commands, outputs and subscribers. A supervisor handles timeouts, promotion
-// to the background, cancellation and notices by message passing.
+// Package troupe supervises shell jobs: it runs commands, keeps their output, and ends all
+// their processes. A Node runs them in this process (Open) or in a daemon (Connect); the rest of
+// a program is the same.
 //
 //	node, err := troupe.Open(ctx, troupe.Options{})
-//	job, err := node.Run(ctx, troupe.Sh("make test"))
-//	fmt.Println(job.End.Outcome, job.End.Shell())
-//	err = node.Shutdown(ctx, messages.ShutdownNode{})
+//	defer node.Close()
+//	text, err := node.Output(ctx, troupe.Sh("make test"))
+//
+//	job, err := node.Start(ctx, troupe.Exec("ping", "localhost"))
+//	lines := bufio.NewScanner(job.Stdout(ctx))
+//	err = job.Stop(ctx)
+//
+// The programs in examples/ show the rest. Node.Host has every request of package messages.
 //
 // A job has exactly one outcome. The exit of its main process decides it, not the end of its
 // output. Its log holds everything that the main process wrote before the outcome is
@@ -26,6 +31,9 @@
 // Files:
 //
 //	arch64_only.go  stops the build for words of 32 bits
-//	command.go      Command, and what makes one
-//	node.go         Node, Options and Open
+//	errors.go       ExitError, and what errors.Is finds in it
+//	job.go          Job: its streams, its input, its end
+//	run.go          Run, Output and Start
+//	session.go      Session: a live shell, or a place for jobs
+//	node.go         Node, Options, Open and Connect
 package troupe

@@ -17,7 +17,6 @@ import (
 	"os"
 
 	"troupe"
-	"troupe/messages"
 )
 
 func main() {
@@ -28,7 +27,7 @@ func main() {
 		os.Exit(1)
 	}
 	job, err := node.Run(ctx, troupe.Exec("bash", "-c", "exit 5"))
-	fmt.Println(job.End.Outcome, job.End.Shell(), err, node.Shutdown(ctx, messages.ShutdownNode{}))
+	fmt.Println(job.End.Outcome, job.End.Shell(), err, node.Close())
 }
 `
 
@@ -54,5 +53,5 @@ func TestAnotherModuleEmbedsTroupe(t *testing.T) {
 	run.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off")
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, string(out))
-	require.Equal(t, "exited 5 <nil> <nil>\n", string(out))
+	require.Equal(t, "exited 5 job j1 exited with 5 <nil>\n", string(out))
 }

@@ -13,6 +13,7 @@
 //	attach.go           attachments to a job's terminal or pipes
 //	client.go           Dial, requests, replies and errors
 //	events.go           streams of events that resume after a broken connection
+//	host.go             the daemon as a host.Host
 //	lease.go            scopes that end with their client
 //	output.go           raw output of one stream, text views
 //	output_both.go      raw output of both streams

@@ -184,7 +184,11 @@ func (c *Client) Deadline(ctx context.Context, r messages.ChangeDeadline) error 
 // Input writes to a job's standard input. It returns the number of bytes that the kernel has
 // taken since the job's start.
 func (c *Client) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
-	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(r.Job, "input"), nil, wire.NewInput(r.Data, r.Raw))
+	body := wire.NewInput(r)
+	if err := body.Encodable(); err != nil {
+		return 0, err
+	}
+	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(r.Job, "input"), nil, body)
 	return out.Through, err
 }
 
@@ -192,27 +196,6 @@ func (c *Client) Input(ctx context.Context, r messages.WriteInput) (int64, error
 // input before it: a client that lost its daemon during Input goes on there.
 func (c *Client) Through(ctx context.Context, id messages.JobID) (int64, error) {
 	return returning(ctx, c, func() (int64, error) { return c.Input(ctx, messages.WriteInput{Job: id}) })
-}
-
-// Type types keys (docs/commands.md) at a job, in the encoding that its program expects then.
-// It returns what Input does.
-func (c *Client) Type(ctx context.Context, id messages.JobID, keys string) (int64, error) {
-	return c.encode(ctx, id, wire.Input{Keys: &keys})
-}
-
-// Paste pastes a text into a job, in brackets if its program has asked for them. It returns
-// what Input does.
-func (c *Client) Paste(ctx context.Context, id messages.JobID, text string) (int64, error) {
-	return c.encode(ctx, id, wire.Input{Paste: &text})
-}
-
-// encode sends keys or a paste, which the daemon encodes.
-func (c *Client) encode(ctx context.Context, id messages.JobID, body wire.Input) (int64, error) {
-	if err := body.Encodable(); err != nil {
-		return 0, err
-	}
-	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(id, "input"), nil, body)
-	return out.Through, err
 }
 
 // CloseInput ends a job's standard input.

@@ -47,6 +47,10 @@ type WriteInput struct {
 	Job  JobID
 	Data []byte // at most MaxInput
 	Raw  bool   // on a terminal: pass lines longer than it accepts
+	// Keys and Paste replace Data, of which the host makes their bytes as the program on the
+	// job's terminal expects them now: keys (docs/commands.md), or a text in brackets if the
+	// program has asked for them.
+	Keys, Paste string
 }
 
 // MaxInput bounds one WriteInput, and the input that the engine queues for a job, in

@@ -104,6 +104,9 @@ type FactsDropped struct {
 	From, To Seq
 }
 
+// fact makes FactsDropped stand among the facts that a host yields. It is never recorded.
+func (FactsDropped) fact() {}
+
 // Acknowledge reports that the subscriber has processed all facts up to Seq. It has no
 // answer.
 type Acknowledge struct {

@@ -1,14 +1,15 @@
 package messages
 
 // For is a request that R grants. Grants is never called: it names the reply of a request, so
-// that a program that asks for one gets the other. RunCommand and FollowOutput have more than
-// one reply.
+// that a program that asks for one gets the other. The tree answers RunCommand and FollowOutput
+// by the fact that came first; a host answers a run with the record in it.
 type For[R any] interface {
 	Refusable
 	Grants(R)
 }
 
 // Grants implements For.
+func (RunCommand) Grants(JobFound)            {}
 func (StopCommand) Grants(CommandStopped)     {}
 func (PromoteCommand) Grants(CommandPromoted) {}
 func (SignalCommand) Grants(Acknowledged)     {}

@@ -3,6 +3,7 @@ package supervision_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/rs/zerolog"
 
 	"troupe/actors"
 	"troupe/backends"
@@ -124,9 +124,9 @@ func (h *house) begin() {
 	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
 	h.over, h.left, h.cut = false, false, false
 	h.kinds[messages.BackendShell] = h.engine.ShellBackend() // of a process of its own: it knows of no shell
-	log := zerolog.Logger{}
+	var log *slog.Logger
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
-		log = zerolog.New(zerolog.NewTestWriter(h.TB))
+		log = slog.New(slog.NewTextHandler(h.Output(), nil))
 	}
 	o := node.Options{
 		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: logs{h.store, h.engine}, Journal: h.ledger,

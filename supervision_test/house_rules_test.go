@@ -181,7 +181,7 @@ func checkInit(f *houseFile) []string {
 
 // checkOutput: only programs print and exit (hostile plays processes).
 func checkOutput(f *houseFile) []string {
-	if f.test || f.in("cmd", "internal/cli", "bench", "tools", "internal/test/hostile", "internal/test/mcpfixtures") {
+	if f.test || f.in("cmd", "examples", "internal/cli", "bench", "tools", "internal/test/hostile", "internal/test/mcpfixtures") {
 		return nil
 	}
 	var wrong []string

@@ -85,7 +85,7 @@ var freeNames = []string{"doc", "main", "errors", "options", "texts"}
 
 // strayFilenames counts a file whose name has a part that nothing declared in it has.
 func strayFilenames(f *houseFile) int {
-	if f.test || slices.Contains(freeNames, stem(f)) {
+	if f.test || f.folder == "examples" || slices.Contains(freeNames, stem(f)) { // a program is named for what it shows
 		return 0
 	}
 	names := strings.ToLower(strings.Join(declared(f), " "))

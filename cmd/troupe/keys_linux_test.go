@@ -77,7 +77,7 @@ func (p *process) reads(name string) string {
 // keys types them at a job.
 func (m *mortal) keys(id messages.JobID, keys string) {
 	m.t.Helper()
-	_, err := m.client.Type(m.t.Context(), id, keys)
+	_, err := m.client.Input(m.t.Context(), messages.WriteInput{Job: id, Keys: keys})
 	require.NoError(m.t, err)
 }
 
@@ -145,7 +145,7 @@ func TestKeysInPrograms(t *testing.T) {
 		m.screenHas(job.ID, "\nbegun")
 		m.keys(job.ID, "<C-c>{up}{up}{enter}") // the last line but one again
 		m.screenIs(job.ID, func(lines []string) bool { return strings.Count(strings.Join(lines, "\n"), "\none Xtwo") == 2 })
-		_, err := m.client.Paste(t.Context(), job.ID, "echo a\necho b\n")
+		_, err := m.client.Input(t.Context(), messages.WriteInput{Job: job.ID, Paste: "echo a\necho b\n"})
 		require.NoError(t, err)
 		m.screenHas(job.ID, "echo a\necho b") // and has run none of it
 		m.keys(job.ID, "{enter}")

@@ -75,9 +75,9 @@ func (f *writeFlags) check(a *connect.Command) error {
 func writeAll(w *connect.InputWriter, f *writeFlags, terminal bool) (err error) {
 	switch text := w.Args[1:]; {
 	case w.Cmd.Flags().Changed("keys"):
-		w.Through, err = w.Type(w.Ctx, w.ID, f.keys)
+		w.Through, err = w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Keys: f.keys})
 	case f.paste && len(text) > 0:
-		w.Through, err = w.Paste(w.Ctx, w.ID, text[0])
+		w.Through, err = w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Paste: text[0]})
 	case f.paste:
 		b, rerr := io.ReadAll(io.LimitReader(w.Main.In, messages.MaxInput+1))
 		switch {
@@ -86,7 +86,7 @@ func writeAll(w *connect.InputWriter, f *writeFlags, terminal bool) (err error) 
 		case len(b) > messages.MaxInput: // in JSON the text can exceed the request limit
 			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the text to paste is over 256 KiB", Hint: "paste it in parts, or write it without --paste"}
 		}
-		w.Through, err = w.Paste(w.Ctx, w.ID, string(b))
+		w.Through, err = w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Paste: string(b)})
 	case len(text) > 0 && terminal: // its enter key sends CR, which it turns into LF unless the program reads raw keys
 		err = w.Write([]byte(text[0] + "\r"))
 	case len(text) > 0:

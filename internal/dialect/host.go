@@ -24,8 +24,6 @@ type Host interface {
 	// Promote moves a job to the background. The job still ends with its client.
 	Promote(ctx context.Context, id messages.JobID) (messages.Record, error)
 	Input(ctx context.Context, r messages.WriteInput) error
-	Type(ctx context.Context, id messages.JobID, keys string) error
-	Paste(ctx context.Context, id messages.JobID, text string) error
 	CloseInput(ctx context.Context, id messages.JobID) error
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	Resize(ctx context.Context, r messages.ResizeTerminal) error

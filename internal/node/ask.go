@@ -91,12 +91,18 @@ func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error)
 			Code: messages.Refused, Reason: "shutdown", Message: "Ask cannot shut down a node: it would end only its actors", Hint: "call Shutdown",
 		}
 	}
+	if typed, is := request.(messages.WriteInput); is {
+		var err error
+		if request, err = n.encodeKeys(ctx, typed); err != nil {
+			return nil, err
+		}
+	}
 	return n.ask(ctx, request)
 }
 
 // AskFor sends a request as Ask does and returns its reply. A refusal becomes the error.
 //
-//	list, err := troupe.AskFor(ctx, node, messages.ListScopes{})
+//	list, err := node.AskFor(ctx, node, messages.ListScopes{})
 func AskFor[R any](ctx context.Context, n *Node, request messages.For[R]) (R, error) {
 	answer, err := n.Ask(ctx, request)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"troupe/spill/view"
 )
 
-// Host returns the node as the interface that dialects use.
-func (n *Node) Host() dialect.Host { return dialectHost{n} }
+// DialectHost returns the node as the interface that dialects use.
+func (n *Node) DialectHost() dialect.Host { return dialectHost{n} }
 
 // dialectHost implements dialect.Host.
 type dialectHost struct{ *Node }
@@ -94,24 +94,6 @@ func (h dialectHost) Promote(ctx context.Context, id messages.JobID) (messages.R
 func (h dialectHost) Input(ctx context.Context, r messages.WriteInput) error {
 	_, err := AskFor(ctx, h.Node, r)
 	return err
-}
-
-// Type implements dialect.Host.
-func (h dialectHost) Type(ctx context.Context, id messages.JobID, keys string) error {
-	data, err := h.EncodeKeys(ctx, id, keys)
-	if err != nil {
-		return err
-	}
-	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
-}
-
-// Paste implements dialect.Host.
-func (h dialectHost) Paste(ctx context.Context, id messages.JobID, text string) error {
-	data, err := h.Node.EncodePaste(ctx, id, text)
-	if err != nil {
-		return err
-	}
-	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
 }
 
 // CloseInput implements dialect.Host.

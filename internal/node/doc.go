@@ -7,6 +7,7 @@
 //	check.go            what is wrong with Options
 //	dialect_host.go     the node as the host of dialects
 //	failures.go         middleware that counts failures of actors
+//	host.go             the node as a host.Host
 //	input.go            writes to a job's standard input
 //	keys.go             bytes of keys and pastes for a job's terminal
 //	node.go             Node, Open and Shutdown

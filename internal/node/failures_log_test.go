@@ -3,11 +3,11 @@ package node_test
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"troupe/internal/node"
@@ -18,7 +18,7 @@ import (
 // script of a text too long for an argument cannot be removed.
 func TestALibraryHearsOfFaults(t *testing.T) {
 	var log bytes.Buffer
-	node, err := node.Open(context.Background(), node.Options{Dir: filepath.Join(t.TempDir(), "out"), Log: zerolog.New(zerolog.SyncWriter(&log))})
+	node, err := node.Open(context.Background(), node.Options{Dir: filepath.Join(t.TempDir(), "out"), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	require.NoError(t, err)
 	text := `rm "$BASH_SOURCE" && mkdir "$BASH_SOURCE"; exit` + strings.Repeat("\n: nothing", 20_000)
 	job, err := node.Run(context.Background(), messages.RunCommand{Program: messages.Program{Text: text}})

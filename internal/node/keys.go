@@ -7,29 +7,35 @@ import (
 	"troupe/messages"
 )
 
-// EncodeKeys returns the bytes that keys (docs/commands.md) send to a job now. On a
-// terminal the program's output up to this call decides what some keys send. A key that the
-// program could not tell from another is refused with invalid_params, a key that means
-// nothing to a pipe with unsupported. Nothing is written: use WriteInput.
-func (n *Node) EncodeKeys(ctx context.Context, id messages.JobID, keys string) ([]byte, error) {
-	modes, terminal, err := n.keyModes(ctx, id)
-	if err != nil {
-		return nil, err
+// encodeKeys returns a request with the bytes of its keys or its paste. On a terminal the
+// program's output up to this call decides what some keys send, and the lines of a paste end
+// with CR, in brackets if the program has asked for them. A key that the program could not tell
+// from another is refused with invalid_params, a key that means nothing to a pipe with
+// unsupported.
+func (n *Node) encodeKeys(ctx context.Context, r messages.WriteInput) (messages.WriteInput, error) {
+	text := r.Keys + r.Paste
+	switch {
+	case text == "":
+		return r, nil
+	case len(text) > messages.MaxInput: // before encoding makes it longer
+		return r, &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the input is too large; give at most 256 KiB at once"}
+	case len(r.Data) > 0 || r.Keys != "" && r.Paste != "":
+		return r, messages.Invalid("data", "give one of data, keys and paste")
 	}
-	mode := shelltext.Modes(modes)
-	mode.Pipe = !terminal
-	return shelltext.EncodeKeys(keys, mode)
-}
-
-// EncodePaste returns the bytes that paste a text into a job now. On a terminal its lines
-// end with CR, and stand in brackets if the program has asked for that. For a pipe the text
-// stays as it is. Nothing is written: use WriteInput.
-func (n *Node) EncodePaste(ctx context.Context, id messages.JobID, text string) ([]byte, error) {
-	modes, terminal, err := n.keyModes(ctx, id)
-	if err != nil || !terminal {
-		return []byte(text), err
+	modes, terminal, err := n.keyModes(ctx, r.Job)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Keys != "":
+		mode := shelltext.Modes(modes)
+		mode.Pipe = !terminal
+		r.Data, err = shelltext.EncodeKeys(text, mode)
+	case terminal:
+		r.Data = shelltext.Paste(text, modes.Paste)
+	default:
+		r.Data = []byte(text)
 	}
-	return shelltext.Paste(text, modes.Paste), nil
+	return r, err
 }
 
 // keyModes returns the key modes of a job's terminal after all output that the job had

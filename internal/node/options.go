@@ -10,7 +10,6 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/oklog/ulid/v2"
-	"github.com/rs/zerolog"
 
 	"troupe/actors"
 	"troupe/backends"
@@ -71,8 +70,8 @@ type Options struct {
 	// Limits bound the node. Storage bounds its outputs.
 	Limits  actors.Limits
 	Storage spill.Limits
-	// Log receives the node's log; the zero value drops it.
-	Log zerolog.Logger
+	// Log receives the node's log; nil drops it.
+	Log *slog.Logger
 
 	// Backends replace or add kinds of sessions, by name; pipe, pty, shell and shell-pty
 	// exist. A node with its own "pipe" starts no engine. It then needs Logs, and only
@@ -111,6 +110,9 @@ func (o Options) withDefaults() (Options, error) {
 	if err := o.checkSnapshot(); err != nil {
 		return o, err
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	if o.Limits.Starts == 0 {
 		o.Limits.Starts = startsPerCPU * runtime.NumCPU()
 	}
@@ -128,7 +130,7 @@ const startsPerCPU = 2
 // components are the parts of a node below the tree.
 type components struct {
 	node      string
-	log       zerolog.Logger
+	log       *slog.Logger
 	backends  map[string]backends.Backend
 	logs      actors.Logs
 	engine    backends.Engine
@@ -147,7 +149,7 @@ func (o Options) build() (components, error) {
 	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
 		if o.Dir != "" {
 			if err := snapshot.Sweep(o.Dir); err != nil {
-				o.Log.Warn().Err(err).Msg("could not remove the shell snapshots of a former node")
+				o.Log.Warn("could not remove the shell snapshots of a former node", "error", err)
 			}
 		}
 		p.snapshots = o.snapshots(p)
@@ -176,14 +178,18 @@ func (o Options) build() (components, error) {
 		ScriptDir: p.store.Dir, Workers: p.workers,
 		Claim: func() { _, _ = p.store.Dir() }, // without a directory the jobs run all the same
 		Fault: func(job messages.UID, fault error) {
-			o.Log.Error().Str("job", string(job)).Err(fault).Msg("fault of the engine; its jobs run on")
+			o.Log.Error("fault of the engine; its jobs run on", "job", string(job), "error", fault)
 		},
 	})
 	if err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
-	if swept, err := p.store.Sweep(); err != nil || len(swept) > 0 { // a leftover that cannot be removed does no harm
-		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
+	swept, err := p.store.Sweep()
+	if len(swept) > 0 {
+		o.Log.Info("removed the outputs of dead nodes", "nodes", swept)
+	}
+	if err != nil { // a leftover does no harm
+		o.Log.Warn("could not remove all outputs of dead nodes", "error", err)
 	}
 	p.engine = local
 	p.snapshots = o.snapshots(p)
@@ -216,7 +222,7 @@ func (p components) stop(keep bool) []messages.Survivor {
 		return nil
 	}
 	if err := p.snapshots.close(); err != nil {
-		p.log.Warn().Err(err).Msg("could not remove the node's shell snapshots")
+		p.log.Warn("could not remove the node's shell snapshots", "error", err)
 	}
 	return p.engine.Close(keep)
 }
@@ -233,7 +239,7 @@ func (p components) close() error {
 func (o Options) deps(p components, n *Node) *actors.Deps {
 	return &actors.Deps{
 		Ports: ports.Prober{}, Screens: p.screens,
-		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
+		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: o.Log, NewUID: newUID,
 		Environment: environment(os.Environ(), o.Socket, o.State),
 		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Webhooks: o.Webhooks, Limits: o.Limits, Middleware: o.Middleware,
 		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,
@@ -265,15 +271,13 @@ func environment(host []string, socket, state string) func(messages.RunCommand, 
 
 func newUID() messages.UID { return messages.UID(ulid.Make().String()) }
 
-func logger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
-
 // deadLetterRest bounds the life of a library goroutine after a node that had a dead letter.
 // The goroutine counts suppressed log entries, of which there are none.
 const deadLetterRest = 50 * time.Millisecond
 
 func newSystem(o Options) *actor.ActorSystem {
 	return actor.NewActorSystem(
-		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger(o.Log) }),
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return o.Log }),
 		actor.WithDeadLetterThrottleCount(0),
 		actor.WithDeadLetterThrottleInterval(deadLetterRest),
 	)

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +23,7 @@ const (
 
 // Names of files and directories of the daemon.
 const (
-	SocketName   = "daemon.sock"
+	SocketName   = peer.SocketName
 	LockName     = "daemon.lock"    // held by the daemon of a state directory
 	LogName      = "daemon.log"     // log of a daemon started in the background
 	LogsName     = "logs"           // outputs that were spilled to files
@@ -38,14 +37,7 @@ const (
 
 // defaultSocket returns the default socket path of this user's daemon.
 func defaultSocket(m *cli.Main) string {
-	if dir, ok := absolutePath(m, "XDG_RUNTIME_DIR"); ok {
-		return filepath.Join(dir, "troupe", SocketName)
-	}
-	tmp, ok := absolutePath(m, "TMPDIR")
-	if !ok {
-		tmp = "/tmp"
-	}
-	return filepath.Join(tmp, "troupe-"+strconv.Itoa(unix.Geteuid()), SocketName)
+	return peer.UsualSocket(func(name string) string { value, _ := m.Getenv(name); return value })
 }
 
 // defaultState returns the default state directory of this user's daemon.

@@ -10,6 +10,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli/connect"
 	"troupe/internal/gateway/mcp"
 	"troupe/messages"
@@ -161,18 +162,6 @@ func (h *Host) Input(ctx context.Context, r messages.WriteInput) error {
 	return err
 }
 
-// Type implements mcp.Host.
-func (h *Host) Type(ctx context.Context, id messages.JobID, keys string) error {
-	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Type(ctx, id, keys) })
-	return err
-}
-
-// Paste implements mcp.Host.
-func (h *Host) Paste(ctx context.Context, id messages.JobID, text string) error {
-	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Paste(ctx, id, text) })
-	return err
-}
-
 // CloseInput implements mcp.Host.
 func (h *Host) CloseInput(ctx context.Context, id messages.JobID) error {
 	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) { return nothing(c.CloseInput(ctx, id)) })
@@ -182,11 +171,7 @@ func (h *Host) CloseInput(ctx context.Context, id messages.JobID) error {
 // Screen implements mcp.Host.
 func (h *Host) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
 	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.ScreenText, error) {
-		s, err := c.Screen(ctx, id)
-		return messages.ScreenText{
-			Job: s.Job, Lines: s.Lines, Row: s.Cursor.Row, Col: s.Cursor.Col, Visible: s.Cursor.Visible, Size: messages.Terminal{Rows: s.Rows, Cols: s.Cols},
-			Alternate: s.Alternate, Title: s.Title, Keys: messages.KeyModes(s.Keys), Modes: s.Modes, At: s.At, Bytes: s.Bytes,
-		}, err
+		return host.Ask(ctx, c.Host(), messages.ReadScreen{Job: id})
 	})
 }
 
@@ -199,20 +184,7 @@ func (h *Host) Resize(ctx context.Context, r messages.ResizeTerminal) error {
 // View implements mcp.Host.
 func (h *Host) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
 	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
-		look := client.TextView{Stream: r.Stream, Bytes: int64(r.View.Bytes), Raw: !r.Plain}
-		switch r.View.Kind {
-		case messages.ViewPage:
-			look.Line, look.Limit = r.View.Offset, int64(r.View.Lines)
-		case messages.ViewTailLine:
-			look.Tail = int64(r.View.Lines)
-		case messages.ViewHeadTail:
-			look.Head, look.Tail = int64(r.View.Lines), int64(r.View.Lines)
-		}
-		p, err := c.Text(ctx, r.Job, look)
-		return messages.OutputPage{
-			Job: p.Job, Stream: r.Stream, Text: p.Text, From: p.From, To: p.To, Line: p.Line, Bytes: p.Bytes, Lines: p.Counted(), LinesExact: p.LinesExact,
-			Truncated: p.Truncated, Gaps: p.Gaps, Closed: p.Closed,
-		}, err
+		return host.Ask(ctx, c.Host(), r)
 	})
 }
 

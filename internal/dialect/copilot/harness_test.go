@@ -103,7 +103,7 @@ func rigOn(t *testing.T, node *node.Node, changes ...with) *rig {
 	files, err := artifact.NewDir(r.files, "s1")
 	require.NoError(t, err)
 	o := Options{
-		Host: node.Host(), Beside: r.beside, Dir: dir, SessionID: "agent-1", Files: files, Notify: func(n Notice) { r.told <- n },
+		Host: node.DialectHost(), Beside: r.beside, Dir: dir, SessionID: "agent-1", Files: files, Notify: func(n Notice) { r.told <- n },
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir},
 	}
 	for _, change := range changes {

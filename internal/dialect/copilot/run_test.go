@@ -276,10 +276,10 @@ func TestR199_DetachedCommandsAreOnTheirOwn(t *testing.T) {
 		assert.Contains(t, string(pid), strconv.Itoa(d.PID))
 		uid := r.job("a/b")
 		require.NoError(t, r.Close(context.Background())) // it survives the end of the session
-		job, err := node.Host().Job(context.Background(), uid)
+		job, err := node.DialectHost().Job(context.Background(), uid)
 		require.NoError(t, err)
 		assert.False(t, job.State.Ended())
-		_, err = node.Host().Stop(context.Background(), messages.StopCommand{Job: uid})
+		_, err = node.DialectHost().Stop(context.Background(), messages.StopCommand{Job: uid})
 		require.NoError(t, err)
 	})
 	t.Run("where a setting says", func(t *testing.T) {

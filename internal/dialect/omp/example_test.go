@@ -24,7 +24,7 @@ func Example() {
 	}
 	var beside sync.WaitGroup
 	agent := omp.New(omp.Options{
-		Host: node.Host(), Beside: &beside, FS: disk.Files{}, Dir: os.TempDir(), Env: os.Environ(), SessionID: "agent-1", Settings: omp.DefaultSettings(),
+		Host: node.DialectHost(), Beside: &beside, FS: disk.Files{}, Dir: os.TempDir(), Env: os.Environ(), SessionID: "agent-1", Settings: omp.DefaultSettings(),
 	})
 
 	for _, command := range []string{"A=kept", "echo $A; exit 3"} {

@@ -64,7 +64,7 @@ func rigOn(t *testing.T, node *node.Node, changes ...with) *rig {
 	r := &rig{t: t, node: node, beside: &sync.WaitGroup{}, dir: dir, told: make(chan Delivery, 100)}
 	r.store = artifact.NewStore(filepath.Join(t.TempDir(), "artifacts"))
 	o := Options{
-		Host: node.Host(), Beside: r.beside, Dir: dir, Home: "/nowhere", SessionID: "s1", Settings: DefaultSettings(), Files: r.store, FS: disk.Files{}, Owner: "main",
+		Host: node.DialectHost(), Beside: r.beside, Dir: dir, Home: "/nowhere", SessionID: "s1", Settings: DefaultSettings(), Files: r.store, FS: disk.Files{}, Owner: "main",
 		Env:     []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/bash", "TROUPE_SHELL_NO_LOGIN=1"},
 		Routers: []urls.Router{urls.Artifacts{Files: disk.Files{}, Dirs: []string{r.store.Dir()}}},
 	}

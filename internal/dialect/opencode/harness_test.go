@@ -41,7 +41,7 @@ func rigOn(t *testing.T, node *node.Node, changes ...func(*Options)) *rig {
 	require.NoError(t, err)
 	r := &rig{t: t, node: node, beside: &sync.WaitGroup{}, dir: dir, temp: temp, told: make(chan Notice, 100)}
 	o := Options{
-		Host: node.Host(), Beside: r.beside, Dir: dir, SessionID: "s1", FS: disk.Files{}, Settings: Settings{TempDir: temp},
+		Host: node.DialectHost(), Beside: r.beside, Dir: dir, SessionID: "s1", FS: disk.Files{}, Settings: Settings{TempDir: temp},
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/bash"}, Notify: func(n Notice) { r.told <- n },
 	}
 	for _, change := range changes {

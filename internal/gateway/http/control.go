@@ -113,35 +113,15 @@ func (c *request) input() error {
 	if err := c.body(&body, maxBody); err != nil {
 		return err
 	}
-	data, refusal := body.Bytes()
+	r, refusal := body.Write(c.id())
 	if refusal != nil {
 		return refusal
 	}
-	data, err := c.typed(body, data)
-	if err != nil {
-		return err
-	}
-	written, err := ask(c, messages.WriteInput{Job: c.id(), Data: data, Raw: body.Raw})
+	written, err := ask(c, r)
 	if err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.Written{V: wire.Version, Through: written.Through})
-}
-
-// typed returns the bytes of an input. Keys and pastes depend on the job's terminal
-// modes.
-func (c *request) typed(body wire.Input, data []byte) ([]byte, error) {
-	text, encode := body.Keys, c.node.EncodeKeys
-	if body.Paste != nil {
-		text, encode = body.Paste, c.node.EncodePaste
-	}
-	switch {
-	case text == nil:
-		return data, nil
-	case len(*text) > messages.MaxInput: // before encoding makes it longer
-		return nil, &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the input is too large; give at most 256 KiB at once"}
-	}
-	return encode(c.ctx, c.id(), *text)
 }
 
 func (c *request) closeInput() error {

@@ -10,7 +10,7 @@ import (
 	"troupe/spill/view"
 )
 
-// Node is what the gateway needs of a node. AdaptNode makes one of a *troupe.Node.
+// Node is what the gateway needs of a node. AdaptNode makes one of a *node.Node.
 type Node interface {
 	node
 	Submit(r messages.RunCommand) Submitted
@@ -27,8 +27,6 @@ type node interface {
 	Measure(jobs []messages.Record)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
-	EncodeKeys(ctx context.Context, id messages.JobID, keys string) ([]byte, error)
-	EncodePaste(ctx context.Context, id messages.JobID, text string) ([]byte, error)
 	OutputOrder(job messages.Record) iter.Seq2[messages.OutputSegment, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Record, o view.Options) (view.View, error)
@@ -78,7 +76,7 @@ type concrete[S Submitted, F follower[F], U Subscription] interface {
 	Subscribe(ctx context.Context, r messages.Subscribe) (U, error)
 }
 
-// AdaptNode returns the Node for a *troupe.Node.
+// AdaptNode returns the Node for a *node.Node.
 func AdaptNode[S Submitted, F follower[F], U Subscription](n concrete[S, F, U]) Node {
 	return nodeAdapter[S, F, U]{n, n}
 }

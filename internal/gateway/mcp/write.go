@@ -67,13 +67,8 @@ func (c *call) since(ctx context.Context, job messages.Record, before []messages
 
 func (c *call) put(ctx context.Context, id messages.JobID, in core.Write) error {
 	var err error
-	switch {
-	case in.Text != "":
-		err = c.options.Host.Input(ctx, messages.WriteInput{Job: id, Data: []byte(in.Text)})
-	case in.Keys != "":
-		err = c.options.Host.Type(ctx, id, in.Keys)
-	case in.Paste != "":
-		err = c.options.Host.Paste(ctx, id, in.Paste)
+	if in.Text+in.Keys+in.Paste != "" {
+		err = c.options.Host.Input(ctx, messages.WriteInput{Job: id, Data: []byte(in.Text), Keys: in.Keys, Paste: in.Paste})
 	}
 	if err == nil && in.EOF {
 		err = c.options.Host.CloseInput(ctx, id)

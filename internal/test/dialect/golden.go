@@ -35,7 +35,7 @@ func Node(t *testing.T, options ...func(*node.Options)) *node.Node {
 // Host opens a node and returns it as a dialect uses it.
 func Host(t *testing.T, options ...func(*node.Options)) dialect.Host {
 	t.Helper()
-	return Node(t, options...).Host()
+	return Node(t, options...).DialectHost()
 }
 
 // Scrub replaces text that differs from run to run.

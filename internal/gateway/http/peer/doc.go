@@ -6,5 +6,6 @@
 //	confinement.go    whether a process is confined and this one is not
 //	own_directory.go  directories and files of our user alone
 //	owner.go          the system call of each platform
+//	socket.go         where the socket of a user's daemon is
 //	removal.go        waits for the removal of a file
 package peer

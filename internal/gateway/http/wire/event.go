@@ -111,6 +111,8 @@ func (e Event) Fact() messages.Fact {
 		return messages.SessionClosed{Scope: s.Scope, Session: s.Session, Reason: s.Reason, By: s.By, Survivors: s.Survivors}
 	case e.Kind == ScopeOpened && c != nil:
 		return messages.ScopeOpened{Path: c.Path}
+	case e.Kind == FactsDropped:
+		return messages.FactsDropped{From: e.From, To: e.Seq}
 	case e.Kind == ScopeClosed && c != nil:
 		return messages.ScopeClosed{Path: c.Path, Reason: c.Reason, Jobs: c.Jobs, Survivors: c.Survivors}
 	}

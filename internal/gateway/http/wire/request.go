@@ -89,9 +89,9 @@ type Input struct {
 	Raw    bool    `json:"raw,omitzero"`   // on a terminal: allow lines longer than it can take
 }
 
-// Bytes returns the bytes to write, nil for Keys or Paste, which depend on the job.
-func (w Input) Bytes() ([]byte, *messages.Error) {
-	given := 0
+// Write returns the request that the body describes.
+func (w Input) Write(job messages.JobID) (messages.WriteInput, *messages.Error) {
+	r, given := messages.WriteInput{Job: job, Raw: w.Raw}, 0
 	for _, text := range []*string{w.Data, w.Base64, w.Keys, w.Paste} {
 		if text != nil {
 			given++
@@ -99,17 +99,20 @@ func (w Input) Bytes() ([]byte, *messages.Error) {
 	}
 	switch {
 	case given != 1:
-		return nil, messages.Invalid("data", "give one of data, data_base64, keys and paste")
+		return r, messages.Invalid("data", "give one of data, data_base64, keys and paste")
 	case w.Data != nil:
-		return []byte(*w.Data), nil
-	case w.Base64 == nil:
-		return nil, nil
+		r.Data = []byte(*w.Data)
+	case w.Keys != nil:
+		r.Keys = *w.Keys
+	case w.Paste != nil:
+		r.Paste = *w.Paste
+	default:
+		var err error
+		if r.Data, err = base64.StdEncoding.DecodeString(*w.Base64); err != nil {
+			return r, messages.Invalid("data_base64", "invalid base64 in data_base64: "+err.Error())
+		}
 	}
-	b, err := base64.StdEncoding.DecodeString(*w.Base64)
-	if err != nil {
-		return nil, messages.Invalid("data_base64", "invalid base64 in data_base64: "+err.Error())
-	}
-	return b, nil
+	return r, nil
 }
 
 // Encodable returns why JSON cannot carry the input, as for a run.
@@ -124,14 +127,19 @@ func (w Input) Encodable() error {
 	return nil
 }
 
-// NewInput returns the body for some bytes.
-func NewInput(b []byte, raw bool) Input {
-	text := string(b)
-	if utf8.Valid(b) {
-		return Input{Data: &text, Raw: raw}
+// NewInput returns the body for a request.
+func NewInput(r messages.WriteInput) Input {
+	text := string(r.Data)
+	switch {
+	case r.Keys != "":
+		return Input{Keys: &r.Keys, Raw: r.Raw}
+	case r.Paste != "":
+		return Input{Paste: &r.Paste, Raw: r.Raw}
+	case utf8.Valid(r.Data):
+		return Input{Data: &text, Raw: r.Raw}
 	}
-	text = base64.StdEncoding.EncodeToString(b)
-	return Input{Base64: &text, Raw: raw}
+	text = base64.StdEncoding.EncodeToString(r.Data)
+	return Input{Base64: &text, Raw: r.Raw}
 }
 
 // HandOver is the body of POST /v1/jobs/{id}/handover.

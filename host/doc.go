@@ -1,0 +1,7 @@
+// Package host is the one interface to what runs jobs: a node in this process, or a daemon.
+// The library is written over it, so that the same program runs against either.
+//
+// Files:
+//
+//	host.go  Host, Reader and Ask
+package host
