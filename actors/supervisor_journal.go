@@ -186,6 +186,7 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal's writer crashed too often, so no new work is taken", Hint: "look at the log and restart the node",
 	}
+	s.deps.Log.Error("no new work is taken", slog.String("error", s.journalErr.Message))
 	s.nothingRecorded(ctx)
 }
 

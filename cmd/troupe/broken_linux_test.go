@@ -21,15 +21,22 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	d.beside("run", "-b", "--name", "talks", "echo begun; exec sleep 600").start().ends(0)
 	d.beside("wait", "--match", "begun", "talks").start().ends(0)
 	const found = "no new work is taken"
+	q := d
 	for range 200 { // a commit in progress may write all that the next one reads, which then finds nothing
 		require.NoError(t, os.Truncate(filepath.Join(d.dir, "troupe", "journal.db"), 4096))
-		d.beside("run", "true").start().rest() // a write finds it; when this has ended, few commits are in progress
+		q = d.beside("run", "true").start() // a write finds it; when this has ended, few commits are in progress
+		q.rest()
 		if strings.Contains(d.err.String(), found) {
 			break
 		}
 	}
+	defer func() {
+		if t.Failed() {
+			t.Logf("the last run: %v, %q", q.ProcessState, q.err.String())
+		}
+	}()
 	d.err.has(t, found)
-	q := d.beside("run", "true").start()
+	q = d.beside("run", "true").start()
 	q.rest()
 	q.err.has(t, "is damaged")
 	q.err.has(t, "restore it from a backup; then restart")
