@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -17,7 +18,7 @@ func (unsent) Send(*actor.PID, any) {}
 // stays known: what it does not have is never said to be recorded.
 func TestFaultWithoutARecorderNothingPilesUp(t *testing.T) {
 	for _, waiting := range []int{0, 3} {
-		s, e := newSupervisor(&Deps{}), &jobEntry{job: &messages.Record{ID: "j1"}}
+		s, e := newSupervisor(&Deps{Log: slog.New(slog.DiscardHandler)}), &jobEntry{job: &messages.Record{ID: "j1"}}
 		s.jobs["j1"], s.phase, s.seq, s.recorder = e, open, 7, actor.NewPID("here", kindRecorder)
 		for range waiting {
 			s.record(unsent{}, e, messages.CommandStarted{})

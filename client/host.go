@@ -29,13 +29,13 @@ func (h daemonHost) Do(ctx context.Context, request messages.Refusable) (any, er
 		job, err := c.Remove(ctx, r.Job)
 		return messages.JobFound{Job: job}, err
 	case messages.ListJobs:
-		return untyped(c.Jobs(ctx, r))
+		return host.Reply(c.Jobs(ctx, r))
 	case messages.WaitJobs:
-		return untyped(c.Await(ctx, r))
+		return host.Reply(c.Await(ctx, r))
 	case messages.ReadOutput:
-		return untyped(c.page(ctx, r))
+		return host.Reply(c.page(ctx, r))
 	case messages.ReadScreen:
-		return untyped(c.screen(ctx, r.Job))
+		return host.Reply(c.screen(ctx, r.Job))
 	}
 	if answer, err, is := h.control(ctx, request); is {
 		return answer, err
@@ -48,7 +48,7 @@ func (h daemonHost) control(ctx context.Context, request messages.Refusable) (an
 	c := h.client
 	switch r := request.(type) {
 	case messages.StopCommand:
-		answer, err = untyped(c.Stop(ctx, r))
+		answer, err = host.Reply(c.Stop(ctx, r))
 	case messages.PromoteCommand:
 		job, perr := c.Promote(ctx, r)
 		answer, err = messages.CommandPromoted{Job: job}, perr
@@ -76,19 +76,21 @@ func (h daemonHost) place(ctx context.Context, request messages.Refusable) (any,
 	c := h.client
 	switch r := request.(type) {
 	case messages.ListSessions:
-		return untyped(c.ListSessions(ctx, r))
+		return host.Reply(c.ListSessions(ctx, r))
 	case messages.OpenSession:
 		info, err := c.OpenSession(ctx, r)
 		return messages.SessionOpened{Info: info}, err
 	case messages.CloseSession:
-		return untyped(c.CloseSession(ctx, r))
+		return host.Reply(c.CloseSession(ctx, r))
 	case messages.ListScopes:
 		scopes, err := c.Scopes(ctx, r.Path)
 		return messages.ScopeList{Scopes: scopes}, err
 	case messages.OpenScope:
 		return messages.ScopeOpened{Path: r.Path}, c.OpenScope(ctx, r)
 	case messages.CloseScope:
-		return untyped(c.CloseScope(ctx, r))
+		return host.Reply(c.CloseScope(ctx, r))
+	case messages.ReleaseScope:
+		return host.Reply(c.ReleaseScope(ctx, messages.CloseScope{Path: r.Path, Grace: r.Grace, Reason: r.Reason}))
 	case messages.ShutdownNode:
 		left, err := c.ShutDown(ctx, r)
 		return messages.ShutdownDone{Survivors: left}, err
@@ -97,9 +99,6 @@ func (h daemonHost) place(ctx context.Context, request messages.Refusable) (any,
 		Code: messages.Unsupported, Reason: "request", Message: fmt.Sprintf("%T has no route to the daemon", request), Hint: "use a node in this process",
 	}
 }
-
-// untyped turns a reply into one of any kind.
-func untyped[R any](r R, err error) (any, error) { return r, err }
 
 // page reads a view of an output.
 func (c *Client) page(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {

@@ -7,6 +7,7 @@
 //	defaults.go   fills in a session's log and clock, and combines contexts
 //	follow.go     follows a stream as it grows, and copies a part of it
 //	host.go       declares Host, the node as a dialect sees it
+//	jobs.go       asks a host for the jobs, sessions and input of a tool
 //	log.go        reads a stream as an io.ReaderAt
 //	tool.go       declares Tool, Call and Result, and decodes arguments
 //	wait_end.go   waits for the end of a job, with retries

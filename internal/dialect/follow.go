@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -18,7 +19,7 @@ const piece = 1 << 20
 // output. Live returns when the stream or ctx ends.
 func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, window int, every time.Duration, show func(messages.OutputPage)) error {
 	return Follow(ctx, h, job, stream, every, func(from int64, over bool) (int64, error) {
-		page, err := h.View(ctx, messages.ReadOutput{Job: job, Stream: stream, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+		page, err := host.Ask(ctx, h, messages.ReadOutput{Job: job, Stream: stream, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
 		if err == nil && (!over || page.Bytes > from) {
 			show(page)
 		}

@@ -4,31 +4,18 @@ import (
 	"context"
 	"iter"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
 // Host is what a dialect needs of a node, in this process or in a daemon. Its errors are
 // *messages.Error, or those of ctx. It is safe for concurrent use.
 type Host interface {
+	host.Doer
 	// Run runs one command and returns when it has ended or is in the background. If ctx
 	// ends first, the job is stopped. known, if not nil, receives the job's ULID as soon as
 	// the node knows the job. The Text is the end of its output, at most most bytes.
 	Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, Text, error)
-	Job(ctx context.Context, id messages.JobID) (messages.Record, error)
-	Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Record, error)
-	Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error)
-	Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error)
-	Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error)
-	CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error)
-	Signal(ctx context.Context, r messages.SignalCommand) error
-	// Promote moves a job to the background. The job still ends with its client.
-	Promote(ctx context.Context, id messages.JobID) (messages.Record, error)
-	Input(ctx context.Context, r messages.WriteInput) error
-	CloseInput(ctx context.Context, id messages.JobID) error
-	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
-	Resize(ctx context.Context, r messages.ResizeTerminal) error
-	// View returns one view of a stream, as text.
-	View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	// Bytes returns the raw bytes of a stream from an offset, at most most of them. It
 	// returns fewer only at the current end of the stream. With wait it waits for the first
 	// byte.

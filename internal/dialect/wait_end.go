@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -19,14 +20,14 @@ const (
 // as long as the job runs. The error is that of ctx, or says why there is no record.
 func WaitEnd(ctx context.Context, h Host, id messages.JobID) (messages.Record, error) {
 	for again := (Backoff{}); ; {
-		end, err := h.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}})
+		end, err := host.Ask(ctx, h, messages.WaitJobs{Jobs: []messages.JobID{id}})
 		if err == nil && len(end.Jobs) == 1 && end.Jobs[0].State.Ended() {
 			return end.Jobs[0], nil
 		}
 		if ctx.Err() != nil {
 			return messages.Record{}, ctx.Err()
 		}
-		job, err := h.Job(ctx, id)
+		job, err := Job(ctx, h, id)
 		switch {
 		case err == nil && job.State.Ended():
 			return job, nil

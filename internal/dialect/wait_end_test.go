@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -20,11 +21,13 @@ type waited struct {
 	job   func() (messages.Record, error)
 }
 
-func (h waited) Await(context.Context, messages.WaitJobs) (messages.WaitEnded, error) {
-	return h.await()
+func (h waited) Do(_ context.Context, r messages.Refusable) (any, error) {
+	if _, waits := r.(messages.WaitJobs); waits {
+		return host.Reply(h.await())
+	}
+	job, err := h.job()
+	return messages.JobFound{Job: job}, err
 }
-
-func (h waited) Job(context.Context, messages.JobID) (messages.Record, error) { return h.job() }
 
 var (
 	running  = messages.Record{State: messages.Running}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -88,7 +89,7 @@ func TestAQuestionIsGivenUp(t *testing.T) {
 
 // treeless is a node without its tree of actors.
 func treeless() *Node {
-	n := &Node{system: newSystem(Options{})}
+	n := &Node{system: newSystem(Options{Log: slog.New(slog.DiscardHandler)})}
 	n.system.ProcessRegistry.RegisterAddressResolver(n.findReply)
 	return n
 }

@@ -48,69 +48,9 @@ func wrote(job messages.Record) bool {
 	return false
 }
 
-// Jobs implements dialect.Host.
-func (h dialectHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Record, error) {
-	list, err := AskFor(ctx, h.Node, r)
-	h.measureAll(list.Jobs)
-	return list.Jobs, err
-}
-
-// Sessions implements dialect.Host.
-func (h dialectHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
-	list, err := AskFor(ctx, h.Node, messages.ListSessions{Scope: scope})
-	return list.Sessions, err
-}
-
-// Await implements dialect.Host.
-func (h dialectHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	end, err := AskFor(ctx, h.Node, r)
-	h.measureAll(end.Jobs)
-	return end, err
-}
-
-// Stop implements dialect.Host.
-func (h dialectHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
-	return AskFor(ctx, h.Node, r)
-}
-
-// CloseSession implements dialect.Host.
-func (h dialectHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
-	return AskFor(ctx, h.Node, r)
-}
-
-// Signal implements dialect.Host.
-func (h dialectHost) Signal(ctx context.Context, r messages.SignalCommand) error {
-	_, err := AskFor(ctx, h.Node, r)
-	return err
-}
-
-// Promote implements dialect.Host.
-func (h dialectHost) Promote(ctx context.Context, id messages.JobID) (messages.Record, error) {
-	promoted, err := AskFor(ctx, h.Node, messages.PromoteCommand{Job: id})
-	return h.measured(promoted.Job), err
-}
-
-// Input implements dialect.Host.
-func (h dialectHost) Input(ctx context.Context, r messages.WriteInput) error {
-	_, err := AskFor(ctx, h.Node, r)
-	return err
-}
-
-// CloseInput implements dialect.Host.
-func (h dialectHost) CloseInput(ctx context.Context, id messages.JobID) error {
-	_, err := AskFor(ctx, h.Node, messages.CloseInput{Job: id})
-	return err
-}
-
-// Resize implements dialect.Host.
-func (h dialectHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
-	_, err := AskFor(ctx, h.Node, r)
-	return err
-}
-
-// View implements dialect.Host.
-func (h dialectHost) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
-	return h.Read(ctx, r)
+// Do implements dialect.Host.
+func (h dialectHost) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	return h.Host().Do(ctx, r)
 }
 
 // Bytes implements dialect.Host.

@@ -38,7 +38,7 @@ func TestANodeIsAHost(t *testing.T) {
 
 	_, _, err = h.Run(ctx, messages.RunCommand{Program: messages.Program{Text: "true"}, Dir: "/nowhere"}, 0, nil)
 	require.ErrorIs(t, err, &messages.Error{Code: messages.CwdNotFound})
-	list, err := h.Jobs(ctx, messages.ListJobs{Finished: true})
+	list, err := dialect.Jobs(ctx, h, messages.ListJobs{Finished: true})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, int64(8), list[0].Output[0].Bytes)
@@ -55,14 +55,14 @@ func TestLiveOutputIsJoined(t *testing.T) {
 		defer close(shown)
 		require.NoError(t, dialect.Live(ctx, h, job.ID, messages.Merged, 100, time.Millisecond, func(p messages.OutputPage) { shown <- p.Text }))
 	})
-	require.NoError(t, h.Input(ctx, messages.WriteInput{Job: job.ID, Data: []byte("\n")}))
+	require.NoError(t, dialect.Input(ctx, h, messages.WriteInput{Job: job.ID, Data: []byte("\n")}))
 	for text := range shown {
 		require.LessOrEqual(t, len(text), 200)
 		if strings.HasSuffix(text, "4999\n5000\n") {
 			break
 		}
 	}
-	require.NoError(t, h.Input(ctx, messages.WriteInput{Job: job.ID, Data: []byte("\n")}))
+	require.NoError(t, dialect.Input(ctx, h, messages.WriteInput{Job: job.ID, Data: []byte("\n")}))
 	last := ""
 	for text := range shown {
 		last = text

@@ -10,7 +10,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"troupe/client"
-	"troupe/host"
 	"troupe/internal/cli/connect"
 	"troupe/internal/gateway/mcp"
 	"troupe/messages"
@@ -85,11 +84,6 @@ func leaves(err error) bool { return errors.Is(err, &messages.Error{Code: messag
 func retrySafe(error) bool  { return true }
 func unsent(err error) bool { return errors.Is(err, client.ErrNoDaemon) || leaves(err) }
 
-// noReply is the result of requests without a reply.
-type noReply struct{}
-
-func nothing(err error) (noReply, error) { return noReply{}, err }
-
 // Run implements mcp.Host. It gives the request an idempotency key: the job can outlive the
 // daemon, and a repeat then joins it.
 func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, mcp.Text, error) {
@@ -112,80 +106,14 @@ func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known f
 	return job, text, err
 }
 
-// Job implements mcp.Host.
-func (h *Host) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Record, error) { return c.Job(ctx, id) })
-}
-
-// Jobs implements mcp.Host.
-func (h *Host) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Record, error) {
-	list, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.JobList, error) { return c.Jobs(ctx, r) })
-	return list.Jobs, err
-}
-
-// Sessions implements mcp.Host.
-func (h *Host) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) ([]messages.SessionInfo, error) { return c.Sessions(ctx, scope) })
-}
-
-// Await implements mcp.Host.
-func (h *Host) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.WaitEnded, error) { return c.Await(ctx, r) })
-}
-
-// Stop implements mcp.Host.
-func (h *Host) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.CommandStopped, error) { return c.Stop(ctx, r) })
-}
-
-// CloseSession implements mcp.Host.
-func (h *Host) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
-	return askDaemon(ctx, h, unsent, func(c *client.Client) (messages.SessionClosed, error) { return c.CloseSession(ctx, r) })
-}
-
-// Signal implements mcp.Host.
-func (h *Host) Signal(ctx context.Context, r messages.SignalCommand) error {
-	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (noReply, error) { return nothing(c.Signal(ctx, r)) })
-	return err
-}
-
-// Promote implements mcp.Host.
-func (h *Host) Promote(ctx context.Context, id messages.JobID) (messages.Record, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Record, error) {
-		return c.Promote(ctx, messages.PromoteCommand{Job: id})
-	})
-}
-
-// Input implements mcp.Host.
-func (h *Host) Input(ctx context.Context, r messages.WriteInput) error {
-	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Input(ctx, r) })
-	return err
-}
-
-// CloseInput implements mcp.Host.
-func (h *Host) CloseInput(ctx context.Context, id messages.JobID) error {
-	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) { return nothing(c.CloseInput(ctx, id)) })
-	return err
-}
-
-// Screen implements mcp.Host.
-func (h *Host) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.ScreenText, error) {
-		return host.Ask(ctx, c.Host(), messages.ReadScreen{Job: id})
-	})
-}
-
-// Resize implements dialect.Host.
-func (h *Host) Resize(ctx context.Context, r messages.ResizeTerminal) error {
-	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) { return nothing(c.Resize(ctx, r)) })
-	return err
-}
-
-// View implements mcp.Host.
-func (h *Host) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
-		return host.Ask(ctx, c.Host(), r)
-	})
+// Do implements mcp.Host.
+func (h *Host) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	again := retrySafe
+	switch r.(type) {
+	case messages.CloseSession, messages.SignalCommand, messages.WriteInput:
+		again = unsent
+	}
+	return askDaemon(ctx, h, again, func(c *client.Client) (any, error) { return c.Host().Do(ctx, r) })
 }
 
 // Both implements mcp.Host. A daemon that rejects the parameters is older than this troupe:
@@ -241,20 +169,6 @@ func (h *Host) Events(ctx context.Context, filter messages.Filter, begun func())
 			}
 		}
 	}
-}
-
-// OpenScope implements mcp.Host.
-func (h *Host) OpenScope(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) error {
-	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) {
-		return nothing(c.OpenScope(ctx, messages.OpenScope{Path: path, Quota: quota}))
-	})
-	return err
-}
-
-// Leave implements mcp.Host.
-func (h *Host) Leave(ctx context.Context, path messages.ScopePath) error {
-	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.ScopeReleased, error) { return c.ReleaseScope(ctx, clientLeft(path)) })
-	return err
 }
 
 func clientLeft(path messages.ScopePath) messages.CloseScope {

@@ -300,7 +300,7 @@ func (s *Session) outputOf(ctx context.Context, t *task, stream messages.Stream,
 	if ref != "" {
 		return s.open(ref)
 	}
-	job, err := s.o.Host.Job(ctx, messages.JobID(t.id))
+	job, err := dialect.Job(ctx, s.o.Host, messages.JobID(t.id))
 	if err != nil {
 		return nil, nil, internal(err)
 	}

@@ -19,7 +19,7 @@ func (s *Session) capture(t *task, job messages.Record, stream messages.Stream) 
 	ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), captureTime) // the output is shown at the end of the session, too
 	defer stop()
 	var size int64
-	if now, err := s.o.Host.Job(ctx, messages.JobID(t.id)); err == nil {
+	if now, err := dialect.Job(ctx, s.o.Host, messages.JobID(t.id)); err == nil {
 		job = now
 	}
 	for _, o := range job.Output {

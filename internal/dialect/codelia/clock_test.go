@@ -31,22 +31,28 @@ func (h *stuckHost) Run(ctx context.Context, r messages.RunCommand, _ int, known
 	return messages.Record{UID: r.UID, State: messages.Running, Started: time.Now()}, dialect.Text{}, ctx.Err()
 }
 
-func (h *stuckHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+func (h *stuckHost) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	switch r.(type) {
+	case messages.StopCommand:
+		close(h.stopped)
+		return messages.CommandStopped{}, nil
+	case messages.FindJob:
+		return messages.JobFound{Job: messages.Record{State: messages.Running}}, nil
+	case messages.WriteInput:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case messages.CloseInput:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.closed++
+		return messages.Acknowledged{}, nil
+	}
 	select {
 	case <-h.stopped:
 	case <-ctx.Done():
-		return messages.WaitEnded{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	return messages.WaitEnded{Jobs: []messages.Record{{State: messages.Finished, End: messages.End{Outcome: messages.Cancelled, Cause: messages.Cause{By: messages.ByClient}}}}}, nil
-}
-
-func (h *stuckHost) Stop(context.Context, messages.StopCommand) (messages.CommandStopped, error) {
-	close(h.stopped)
-	return messages.CommandStopped{}, nil
-}
-
-func (h *stuckHost) Job(context.Context, messages.JobID) (messages.Record, error) {
-	return messages.Record{State: messages.Running}, nil
 }
 
 func (h *stuckHost) Bytes(ctx context.Context, _ messages.JobID, _ messages.Stream, _ int64, _ int, _ bool) (dialect.Bytes, error) {
@@ -60,18 +66,6 @@ func (h *stuckHost) Events(ctx context.Context, _ messages.Filter, begun func())
 		<-ctx.Done()
 		yield(nil, ctx.Err())
 	}
-}
-
-func (h *stuckHost) Input(ctx context.Context, _ messages.WriteInput) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (h *stuckHost) CloseInput(context.Context, messages.JobID) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed++
-	return nil
 }
 
 // stuck plays a task over a stuckHost in virtual time.

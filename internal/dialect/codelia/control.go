@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/messages"
 )
 
@@ -163,7 +165,7 @@ func (s *Session) Input(ctx context.Context, p InputParams) error {
 		return invalid(textStdinInvalid, why)
 	}
 	if p.Data != "" {
-		if err := s.o.Host.Input(pressure, messages.WriteInput{Job: messages.JobID(t.id), Data: []byte(p.Data)}); err != nil {
+		if err := dialect.Input(pressure, s.o.Host, messages.WriteInput{Job: messages.JobID(t.id), Data: []byte(p.Data)}); err != nil {
 			if pressure.Err() != nil {
 				return s.stuck(ctx, t)
 			}
@@ -171,7 +173,7 @@ func (s *Session) Input(ctx context.Context, p InputParams) error {
 		}
 	}
 	if p.Close {
-		if err := s.o.Host.CloseInput(ctx, messages.JobID(t.id)); err != nil {
+		if err := dialect.CloseInput(ctx, s.o.Host, messages.JobID(t.id)); err != nil {
 			return internal(err)
 		}
 	}
@@ -188,7 +190,7 @@ func (s *Session) stuck(ctx context.Context, t *task) error {
 	t.badInput = textPressure
 	s.mu.Unlock()
 	if first {
-		if err := s.o.Host.CloseInput(ctx, messages.JobID(t.id)); err != nil {
+		if err := dialect.CloseInput(ctx, s.o.Host, messages.JobID(t.id)); err != nil {
 			s.o.Log.Warn("the input of a shell task could not be closed", "task", t.id, "error", err)
 		}
 	}
@@ -212,7 +214,7 @@ func ownerOf(tag string) (int, bool) {
 // EndOrphans stops the tasks of the scope whose runtime has died; alive reports whether a
 // process lives. It returns the number of such tasks.
 func (s *Session) EndOrphans(ctx context.Context, alive func(pid int) bool) (int, error) {
-	jobs, err := s.o.Host.Jobs(ctx, messages.ListJobs{Scope: s.o.Scope})
+	jobs, err := dialect.Jobs(ctx, s.o.Host, messages.ListJobs{Scope: s.o.Scope})
 	if err != nil {
 		return 0, err
 	}
@@ -224,7 +226,7 @@ func (s *Session) EndOrphans(ctx context.Context, alive func(pid int) bool) (int
 			continue
 		}
 		n++
-		_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: job.ID, Grace: grace, Reason: textOrphan})
+		_, err := host.Ask(ctx, s.o.Host, messages.StopCommand{Job: job.ID, Grace: grace, Reason: textOrphan})
 		errs = append(errs, err)
 	}
 	return n, errors.Join(errs...)

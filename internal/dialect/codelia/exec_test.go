@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
 )
@@ -123,7 +124,7 @@ func TestR247_LimitsEndACommandAndTheResultIsThereAtOnce(t *testing.T) {
 	require.Equal(t, "begun\n", late.Stdout)
 	job := r.job()
 	require.Equal(t, messages.Stopping, job.State, "it is killed after two seconds more")
-	end, err := r.o.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
+	end, err := host.Ask(t.Context(), r.o.Host, messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
 	require.NoError(t, err)
 	require.Equal(t, "KILL", end.Jobs[0].End.Cause.Signal)
 
@@ -302,7 +303,7 @@ func TestR250_OrphansAreEndedAndTasksEndWithTheirRuntime(t *testing.T) {
 	require.Equal(t, Cancelled, i.State)
 	require.Equal(t, "the runtime's scope has ended", i.CleanupReason)
 	require.NotContains(t, next.logs.String(), "could not be ended")
-	end, err := r.o.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(own.TaskID)}})
+	end, err := host.Ask(t.Context(), r.o.Host, messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(own.TaskID)}})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 	require.Equal(t, "the runtime's scope has ended", end.Jobs[0].End.Cause.Reason)

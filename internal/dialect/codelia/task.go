@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -212,7 +213,7 @@ func (s *Session) stop(ctx context.Context, t *task, reason string, forScope boo
 		t.asked, t.forScope = reason, forScope
 	}
 	s.mu.Unlock()
-	_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(t.id), Grace: grace, Reason: reason})
+	_, err := host.Ask(ctx, s.o.Host, messages.StopCommand{Job: messages.JobID(t.id), Grace: grace, Reason: reason})
 	switch {
 	case err == nil:
 		return nil

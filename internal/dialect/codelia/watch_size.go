@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/messages"
 )
 
@@ -20,7 +22,7 @@ func (s *Session) watchSize(ctx context.Context, id messages.JobID) {
 		case err != nil:
 			return
 		case left < 0:
-			_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, By: messages.ByQuota, Reason: textCaptured})
+			_, err := host.Ask(ctx, s.o.Host, messages.StopCommand{Job: id, Grace: grace, By: messages.ByQuota, Reason: textCaptured})
 			if err != nil && ctx.Err() == nil {
 				s.o.Log.Warn("a command over the capture limit could not be ended", "job", string(id), "error", err)
 			}
@@ -35,7 +37,7 @@ func (s *Session) watchSize(ctx context.Context, id messages.JobID) {
 // left returns how many bytes the streams of a job may still grow, and stores their sizes
 // in at.
 func (s *Session) left(ctx context.Context, id messages.JobID, at map[messages.Stream]int64) (int64, error) {
-	job, err := s.o.Host.Job(ctx, id)
+	job, err := dialect.Job(ctx, s.o.Host, id)
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/messages"
 )
 
@@ -86,9 +88,9 @@ func (s *Session) shut(ctx context.Context, sh *attached) error {
 	var err error
 	switch {
 	case sh.session != "":
-		_, err = s.options.Host.CloseSession(ctx, messages.CloseSession{Scope: s.options.Scope, Session: sh.session, Grace: terminalGrace, Reason: "its shell was shut down"})
+		_, err = host.Ask(ctx, s.options.Host, messages.CloseSession{Scope: s.options.Scope, Session: sh.session, Grace: terminalGrace, Reason: "its shell was shut down"})
 	case sh.last != nil && !s.standing(sh.last).over:
-		_, err = s.options.Host.Stop(ctx, messages.StopCommand{Job: sh.last.job(), Grace: grace, Reason: "its shell was shut down"})
+		_, err = host.Ask(ctx, s.options.Host, messages.StopCommand{Job: sh.last.job(), Grace: grace, Reason: "its shell was shut down"})
 	}
 	if gone(err) {
 		return nil
@@ -139,7 +141,7 @@ func (s *Session) dirOf(ctx context.Context, sh *attached) string {
 	if sh == nil || sh.session == "" {
 		return s.options.Dir
 	}
-	sessions, err := s.options.Host.Sessions(ctx, s.options.Scope)
+	sessions, err := dialect.Sessions(ctx, s.options.Host, s.options.Scope)
 	if err != nil {
 		return s.options.Dir
 	}

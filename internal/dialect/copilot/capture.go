@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/shelltext"
@@ -130,7 +131,7 @@ func (c *capture) read() (from int64, all bool) {
 
 // progress returns the last lines of a command's output.
 func (s *Session) progress(ctx context.Context, e *execution) string {
-	page, err := s.options.Host.View(ctx, messages.ReadOutput{
+	page, err := host.Ask(ctx, s.options.Host, messages.ReadOutput{
 		Job: e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTailLine, Lines: progressLines, Bytes: updateBytes}, Plain: true,
 	})
 	if err != nil {

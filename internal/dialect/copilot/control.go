@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -94,7 +95,7 @@ func (s *Session) typeIn(ctx context.Context, e *execution, typed []byte, wait t
 	bounded, stop := context.WithTimeout(ctx, wait)
 	defer stop()
 	for piece := range slices.Chunk(typed, messages.MaxInput) {
-		if err := s.options.Host.Input(bounded, messages.WriteInput{Job: e.job(), Data: piece}); err != nil {
+		if err := dialect.Input(bounded, s.options.Host, messages.WriteInput{Job: e.job(), Data: piece}); err != nil {
 			if bounded.Err() != nil && ctx.Err() == nil {
 				return noteUntaken, nil
 			}
@@ -153,7 +154,7 @@ func (s *Session) stopDetached(ctx context.Context, e *execution) (dialect.Resul
 	if over {
 		return s.stopped(e, alreadyGone, statusGone), nil
 	}
-	answer, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
+	answer, err := host.Ask(ctx, s.options.Host, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
 	if gone(err) && !began { // its own call sees that it was stopped
 		e.abandon()
 		return s.stopped(e, stoppedNow, statusStopped), nil

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
 )
@@ -113,7 +115,7 @@ func TestR233_Stop(t *testing.T) {
 		assert.Equal(t, "The shellId is empty. Name the shell to stop.\nActive shells:\n- a: running", empty.Text)
 		uid := r.job("a")
 		assert.Equal(t, "<command with id a stopped>", r.call("stop_bash", args{"shellId": "a"}).Text)
-		job, err := r.options.Host.Job(context.Background(), uid)
+		job, err := dialect.Job(context.Background(), r.options.Host, uid)
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, job.End.Outcome)
 		assert.Equal(t, "its shell was shut down", job.End.Cause.Reason)
@@ -145,7 +147,7 @@ func TestR289_ADetachedCommandIsStopped(t *testing.T) {
 	stopped := r.call("stop_bash", args{"shellId": "d"})
 	assert.Equal(t, "<command with id d stopped>", stopped.Text)
 	assert.Equal(t, "stopped", details(t, stopped).Telemetry["shell_status"])
-	job, err := r.options.Host.Job(context.Background(), uid)
+	job, err := dialect.Job(context.Background(), r.options.Host, uid)
 	require.NoError(t, err)
 	assert.Equal(t, messages.Cancelled, job.End.Outcome)
 	assert.Equal(t, "stopped by its agent", job.End.Cause.Reason)
@@ -199,7 +201,7 @@ func TestR235_TheList(t *testing.T) {
 	list := func() string {
 		text := r.call("list_bash", args{}).Text
 		for _, e := range r.all() {
-			if job, err := r.options.Host.Job(context.Background(), e.job()); err == nil {
+			if job, err := dialect.Job(context.Background(), r.options.Host, e.job()); err == nil {
 				text = strings.ReplaceAll(text, "pid: "+strconv.Itoa(job.PID)+",", "pid: P,")
 			}
 		}
@@ -253,7 +255,7 @@ func TestR236_MissingShellsAreClassified(t *testing.T) {
 	check("e", ShellErrorShutdown, "The shell with id e was shut down: its command exited with code 4.")
 
 	r.async("k", "sleep 1000")
-	_, err := r.options.Host.Stop(context.Background(), messages.StopCommand{Job: r.job("k")})
+	_, err := host.Ask(context.Background(), r.options.Host, messages.StopCommand{Job: r.job("k")})
 	require.NoError(t, err)
 	r.over("k")
 	r.read("k", 1)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/messages"
@@ -288,7 +289,7 @@ func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (diale
 	r.Mode, r.LogFile, r.OnExit = messages.ModeDetached, e.logPath, ""
 	job, _, err := s.options.Host.Run(e.life, r, 0, nil)
 	if err == nil && s.standing(e).stopped { // stopped before the host knew it, but started all the same
-		_, err = s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
+		_, err = host.Ask(ctx, s.options.Host, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
 		job.End.Outcome = messages.FailedToStart
 	}
 	if err != nil || job.End.Outcome == messages.FailedToStart {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -122,7 +123,7 @@ func (s *Session) settle(ctx context.Context, e *execution) {
 	if s.standing(e).over {
 		return
 	}
-	end, err := s.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{e.job()}, Timeout: grace})
+	end, err := host.Ask(ctx, s.options.Host, messages.WaitJobs{Jobs: []messages.JobID{e.job()}, Timeout: grace})
 	if err == nil && len(end.Jobs) == 1 && end.Jobs[0].State.Ended() {
 		s.ended(e, end.Jobs[0], nil)
 	}

@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -135,6 +137,30 @@ func (h *played) of(id messages.JobID) (*playedJob, error) {
 	return nil, &messages.Error{Code: messages.NotFound, Message: "no such job"}
 }
 
+func (h *played) Do(ctx context.Context, request messages.Refusable) (any, error) {
+	switch r := request.(type) {
+	case messages.FindJob:
+		job, err := h.Job(ctx, r.Job)
+		return messages.JobFound{Job: job}, err
+	case messages.WaitJobs:
+		return host.Reply(h.Await(ctx, r))
+	case messages.PromoteCommand:
+		job, err := h.Promote(ctx, r.Job)
+		return messages.CommandPromoted{Job: job}, err
+	case messages.WriteInput:
+		return messages.InputWritten{}, h.Input(ctx, r)
+	case messages.ReadOutput:
+		return host.Reply(h.View(ctx, r))
+	case messages.ListSessions:
+		return messages.SessionList{}, nil
+	case messages.CloseSession:
+		return host.Reply(h.CloseSession(ctx, r))
+	case messages.StopCommand:
+		return host.Reply(h.Stop(ctx, r))
+	}
+	return nil, fmt.Errorf("%T was not expected", request)
+}
+
 func (h *played) Job(_ context.Context, id messages.JobID) (messages.Record, error) {
 	j, err := h.of(id)
 	if err != nil {
@@ -210,10 +236,6 @@ func (h *played) View(_ context.Context, r messages.ReadOutput) (messages.Output
 		return messages.OutputPage{}, errors.New("no")
 	}
 	return messages.OutputPage{Text: j.out, Bytes: int64(len(j.out))}, nil
-}
-
-func (h *played) Sessions(context.Context, messages.ScopePath) ([]messages.SessionInfo, error) {
-	return nil, nil
 }
 
 func (h *played) CloseSession(_ context.Context, r messages.CloseSession) (messages.SessionClosed, error) {

@@ -128,7 +128,7 @@ func TestR209_ADetachedCommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
 				}
 			})
 			require.Empty(t, r.Views().DetachedSessions)
-			jobs, err := r.options.Host.Jobs(t.Context(), messages.ListJobs{})
+			jobs, err := dialect.Jobs(t.Context(), r.options.Host, messages.ListJobs{})
 			require.NoError(t, err)
 			require.Empty(t, jobs, "none of them runs")
 		})

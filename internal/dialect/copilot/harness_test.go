@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/backends/keeper"
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/limits"
@@ -165,7 +166,7 @@ func (r *rig) write(id, input string) dialect.Result {
 // wrote waits until a command has written a text.
 func (r *rig) wrote(id, text string) {
 	r.t.Helper()
-	end, err := r.options.Host.Await(context.Background(), messages.WaitJobs{
+	end, err := host.Ask(context.Background(), r.options.Host, messages.WaitJobs{
 		Jobs: []messages.JobID{r.job(id)}, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: regexp.QuoteMeta(text)}, Timeout: time.Minute,
 	})
 	require.NoError(r.t, err)

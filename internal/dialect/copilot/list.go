@@ -72,7 +72,7 @@ func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messa
 	if st.over {
 		return st.record
 	}
-	job, err := s.options.Host.Job(ctx, e.job())
+	job, err := dialect.Job(ctx, s.options.Host, e.job())
 	if err != nil {
 		return st.record
 	}
@@ -205,7 +205,7 @@ func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
 	if !can {
 		return false, nil
 	}
-	if _, err := s.options.Host.Promote(ctx, e.job()); err != nil {
+	if _, err := dialect.Promote(ctx, s.options.Host, e.job()); err != nil {
 		s.mu.Lock()
 		e.promoted = e.background
 		s.mu.Unlock()

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
 )
@@ -31,7 +33,7 @@ func TestR238_NoticesHangOnTheTask(t *testing.T) {
 		assert.Equal(t, "exit_() { return 3; }; exit_: exit code 3", n.Short)
 
 		r.async("c", "sleep 1000")
-		_, err := r.options.Host.Stop(context.Background(), messages.StopCommand{Job: r.job("c")})
+		_, err := host.Ask(context.Background(), r.options.Host, messages.StopCommand{Job: r.job("c")})
 		require.NoError(t, err)
 		assert.Contains(t, r.notice().Text, `(id c) exited with code`)
 	})
@@ -96,7 +98,7 @@ func TestR240_TheEndOfADetachedCommandIsItsOwn(t *testing.T) {
 	uid := r.job("e")
 	require.NoError(t, r.Close(context.Background()))
 	r.beside.Wait()
-	_, err := r.options.Host.Stop(context.Background(), messages.StopCommand{Job: uid})
+	_, err := host.Ask(context.Background(), r.options.Host, messages.StopCommand{Job: uid})
 	require.NoError(t, err)
 	r.silent()
 }
@@ -104,7 +106,7 @@ func TestR240_TheEndOfADetachedCommandIsItsOwn(t *testing.T) {
 func TestR283_AWaitIsNoKill(t *testing.T) {
 	r := newRig(t, settings(func(s *Settings) { s.InitialWait = 200 * time.Millisecond }))
 	r.sync("echo up; sleep 1000")
-	job, err := r.options.Host.Job(context.Background(), r.job("0"))
+	job, err := dialect.Job(context.Background(), r.options.Host, r.job("0"))
 	require.NoError(t, err)
 	assert.Zero(t, job.Timeout)
 	assert.False(t, job.State.Ended())
@@ -132,7 +134,7 @@ func TestR286_StreamsAreMerged(t *testing.T) {
 		r.async("a", "for i in 1 2 3; do echo out $i; echo err $i >&2; done")
 		r.over("a")
 		assert.Equal(t, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n<command with id a completed with exit code 0>", r.read("a", 0).Text)
-		job, err := r.options.Host.Job(context.Background(), r.job("a"))
+		job, err := dialect.Job(context.Background(), r.options.Host, r.job("a"))
 		require.NoError(t, err)
 		require.Len(t, job.Output, 1)
 		assert.Equal(t, messages.Merged, job.Output[0].Stream)

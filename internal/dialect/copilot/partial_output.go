@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/messages"
@@ -68,7 +69,7 @@ func (p *partialOutput) end(ctx context.Context, wrote bool) {
 	if !wrote {
 		return
 	}
-	page, err := p.s.options.Host.View(ctx, messages.ReadOutput{Job: p.e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: updateBytes}, Plain: true})
+	page, err := host.Ask(ctx, p.s.options.Host, messages.ReadOutput{Job: p.e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: updateBytes}, Plain: true})
 	if err == nil && page.Bytes > 0 {
 		p.say(page)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -66,10 +67,10 @@ func TestR224_PartialOutputAndShutdown(t *testing.T) {
 	r.wrote("a", "up")
 	uid := r.job("a")
 	r.call("stop_bash", args{"shellId": "a"})
-	job, err := r.options.Host.Job(context.Background(), uid)
+	job, err := dialect.Job(context.Background(), r.options.Host, uid)
 	require.NoError(t, err)
 	assert.Equal(t, messages.Cancelled, job.End.Outcome)
-	page, err := r.options.Host.View(context.Background(), messages.ReadOutput{Job: uid, View: messages.View{Kind: messages.ViewTail}, Plain: true})
+	page, err := host.Ask(context.Background(), r.options.Host, messages.ReadOutput{Job: uid, View: messages.View{Kind: messages.ViewTail}, Plain: true})
 	require.NoError(t, err)
 	assert.Contains(t, page.Text, "got TERM\n") // it had the time to say so
 
@@ -81,7 +82,7 @@ func TestR224_PartialOutputAndShutdown(t *testing.T) {
 	uid, began := r.job("b"), time.Now()
 	r.call("stop_bash", args{"shellId": "b"})
 	assert.InDelta(t, 5, time.Since(began).Seconds(), 3)
-	job, err = r.options.Host.Job(context.Background(), uid)
+	job, err = dialect.Job(context.Background(), r.options.Host, uid)
 	require.NoError(t, err)
 	assert.Equal(t, "KILL", job.End.Cause.Signal)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
 )
@@ -253,7 +254,7 @@ func TestR220_AnAbortShutsTheShellDown(t *testing.T) {
 		assert.Empty(t, r.Views().Sessions)
 		assert.Empty(t, r.Tasks(context.Background()))
 		r.beside.Wait()
-		end, err := r.options.Host.Await(context.Background(), messages.WaitJobs{Jobs: []messages.JobID{uid}})
+		end, err := host.Ask(context.Background(), r.options.Host, messages.WaitJobs{Jobs: []messages.JobID{uid}})
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 		assert.Contains(t, r.read("a", 1).Text, "The shell with id a was stopped")

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
@@ -114,7 +115,7 @@ func TestR195_ASyncCommandThatEndsInTime(t *testing.T) {
 		assert.Empty(t, r.Tasks(context.Background()))
 		assert.Empty(t, r.Views().Sessions)
 		r.beside.Wait()
-		sessions, err := r.options.Host.Sessions(context.Background(), "")
+		sessions, err := dialect.Sessions(context.Background(), r.options.Host, "")
 		require.NoError(t, err)
 		for _, info := range sessions {
 			assert.NotContains(t, info.Session, "copilot") // the shell is gone, too
@@ -243,13 +244,13 @@ func TestR198_AnAsyncCommandReturnsAtOnce(t *testing.T) {
 		result := r.async("a", "sleep 100")
 		assert.False(t, result.IsError)
 		assert.Equal(t, "<command started in the background with id a>", result.Text)
-		job, err := r.options.Host.Job(context.Background(), r.job("a"))
+		job, err := dialect.Job(context.Background(), r.options.Host, r.job("a"))
 		require.NoError(t, err)
 		assert.False(t, job.State.Ended())
 		assert.True(t, job.Background)
 		uid := r.job("a")
 		require.NoError(t, r.Shutdown(context.Background(), ShutdownOptions{Force: true})) // it ends with the session
-		job, err = r.options.Host.Job(context.Background(), uid)
+		job, err = dialect.Job(context.Background(), r.options.Host, uid)
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, job.End.Outcome)
 	})
@@ -276,10 +277,10 @@ func TestR199_DetachedCommandsAreOnTheirOwn(t *testing.T) {
 		assert.Contains(t, string(pid), strconv.Itoa(d.PID))
 		uid := r.job("a/b")
 		require.NoError(t, r.Close(context.Background())) // it survives the end of the session
-		job, err := node.DialectHost().Job(context.Background(), uid)
+		job, err := dialect.Job(context.Background(), node.Host(), uid)
 		require.NoError(t, err)
 		assert.False(t, job.State.Ended())
-		_, err = node.DialectHost().Stop(context.Background(), messages.StopCommand{Job: uid})
+		_, err = host.Ask(context.Background(), node.Host(), messages.StopCommand{Job: uid})
 		require.NoError(t, err)
 	})
 	t.Run("where a setting says", func(t *testing.T) {
@@ -325,7 +326,7 @@ func TestR200_OtherEndingsAreFailures(t *testing.T) {
 		call := r.inBackground("echo before; sleep 100")
 		r.promotable("0")
 		r.wrote("0", "before")
-		_, err := r.options.Host.Stop(context.Background(), messages.StopCommand{Job: r.job("0"), Reason: "a person said so"})
+		_, err := host.Ask(context.Background(), r.options.Host, messages.StopCommand{Job: r.job("0"), Reason: "a person said so"})
 		require.NoError(t, err)
 		result := <-call
 		assert.True(t, result.IsError)
@@ -469,7 +470,7 @@ func TestR207_Shutdown(t *testing.T) {
 	require.NoError(t, r.Shutdown(ctx, ShutdownOptions{Force: true, SessionID: "agent-1"}))
 	assert.Empty(t, r.Views().Sessions)
 	assert.True(t, r.WaitForActiveShells(ctx, time.Minute))
-	job, err := r.options.Host.Job(ctx, r.job("detached"))
+	job, err := dialect.Job(ctx, r.options.Host, r.job("detached"))
 	require.NoError(t, err)
 	assert.False(t, job.State.Ended())
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/shelltext"
@@ -70,7 +71,7 @@ func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
 	if c.path == asJob {
 		return ""
 	}
-	page, err := s.options.Host.View(ctx, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+	page, err := host.Ask(ctx, s.options.Host, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
 	if err != nil {
 		return f.updates.latest()
 	}
@@ -145,7 +146,7 @@ func (s *Session) stopRun(f *activeRun) {
 	s.options.Beside.Go(func() {
 		ctx, stop := context.WithTimeout(f.asked, hardGrace)
 		defer stop()
-		_, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: textJobStopped})
+		_, err := host.Ask(ctx, s.options.Host, messages.StopCommand{Job: id, Grace: grace, Reason: textJobStopped})
 		if err != nil && !gone(err) {
 			s.options.Log.Warn("a job could not be ended", "job", string(id), "error", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/shelltext"
@@ -35,7 +36,7 @@ func (s *Session) stopAfterHead(ctx context.Context, f *activeRun, id messages.J
 		}
 	}
 	f.headStop.Store(true)
-	_, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: headReason})
+	_, err := host.Ask(ctx, s.options.Host, messages.StopCommand{Job: id, Grace: grace, Reason: headReason})
 	if err != nil && ctx.Err() == nil {
 		s.options.Log.Warn("a command could not be stopped after its first lines", "job", string(id), "error", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/internal/shelltext"
 	"troupe/messages"
@@ -57,11 +58,11 @@ func (f *activeRun) close() {
 
 // lookUp returns the record of an abandoned command at its end, or after lookTime.
 func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Record {
-	end, err := s.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
+	end, err := host.Ask(ctx, s.options.Host, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
 	if err == nil && len(end.Jobs) == 1 {
 		return end.Jobs[0]
 	}
-	job, err := s.options.Host.Job(ctx, id)
+	job, err := dialect.Job(ctx, s.options.Host, id)
 	if err != nil {
 		return messages.Record{}
 	}

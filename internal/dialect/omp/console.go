@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/internal/shelltext"
 	"troupe/messages"
@@ -75,7 +76,7 @@ func (c *Console) draw(ctx context.Context) (at int64, err error) {
 // finish shows the outcome of the command.
 func (c *Console) finish(ctx context.Context) error {
 	_, err := c.look(ctx, func() (messages.Record, error) {
-		end, err := c.host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{c.job}})
+		end, err := host.Ask(ctx, c.host, messages.WaitJobs{Jobs: []messages.JobID{c.job}})
 		if err != nil || len(end.Jobs) == 0 {
 			return messages.Record{}, err
 		}
@@ -95,7 +96,7 @@ func (c *Console) look(ctx context.Context, record func() (messages.Record, erro
 	if err != nil {
 		return 0, err
 	}
-	screen, err := c.host.Screen(ctx, c.job)
+	screen, err := host.Ask(ctx, c.host, messages.ReadScreen{Job: c.job})
 	if err != nil {
 		return 0, err
 	}
@@ -116,7 +117,7 @@ func (c *Console) Key(ctx context.Context, sequence []byte) error {
 	if string(shelltext.TranslateKey(sequence, shelltext.KeyMode{})) == "\x1b" {
 		return c.Kill(ctx)
 	}
-	screen, err := c.host.Screen(ctx, c.job)
+	screen, err := host.Ask(ctx, c.host, messages.ReadScreen{Job: c.job})
 	if err != nil {
 		return c.unlessOver(ctx, err)
 	}
@@ -124,20 +125,20 @@ func (c *Console) Key(ctx context.Context, sequence []byte) error {
 	if len(data) == 0 { // a key release
 		return nil
 	}
-	return c.unlessOver(ctx, c.host.Input(ctx, messages.WriteInput{Job: c.job, Data: data}))
+	return c.unlessOver(ctx, dialect.Input(ctx, c.host, messages.WriteInput{Job: c.job, Data: data}))
 }
 
 // Kill stops the command, as Esc does: SIGTERM for its processes, SIGKILL after the grace.
 // A command that has ended stays unchanged.
 func (c *Console) Kill(ctx context.Context) error {
-	_, err := c.host.Stop(ctx, messages.StopCommand{Job: c.job, Grace: grace, Reason: textKilledHere})
+	_, err := host.Ask(ctx, c.host, messages.StopCommand{Job: c.job, Grace: grace, Reason: textKilledHere})
 	return c.unlessOver(ctx, err)
 }
 
 // Resize adapts the command's terminal to a new size of the person's screen, as PTYSize
 // computes it.
 func (c *Console) Resize(ctx context.Context, screen messages.Terminal) error {
-	err := c.host.Resize(ctx, messages.ResizeTerminal{Job: c.job, Size: PTYSize(screen)})
+	_, err := host.Ask(ctx, c.host, messages.ResizeTerminal{Job: c.job, Size: PTYSize(screen)})
 	if err != nil {
 		return c.unlessOver(ctx, err)
 	}
@@ -150,7 +151,7 @@ func (c *Console) unlessOver(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if job, bad := c.host.Job(ctx, c.job); bad == nil && job.End.Outcome != "" || gone(bad) {
+	if job, bad := dialect.Job(ctx, c.host, c.job); bad == nil && job.End.Outcome != "" || gone(bad) {
 		return nil
 	}
 	return err

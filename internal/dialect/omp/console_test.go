@@ -183,8 +183,11 @@ type deafScreen struct{ dialect.Host }
 
 var errNoScreen = errors.New("no screen")
 
-func (deafScreen) Screen(context.Context, messages.JobID) (messages.ScreenText, error) {
-	return messages.ScreenText{}, errNoScreen
+func (d deafScreen) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	if _, looks := r.(messages.ReadScreen); looks {
+		return nil, errNoScreen
+	}
+	return d.Host.Do(ctx, r)
 }
 
 // A console that cannot be shown says so, and kills nothing.
@@ -195,7 +198,7 @@ func TestTheConsoleCannotBeShown(t *testing.T) {
 		c.host = deafScreen{c.host}
 		r.beside.Go(func() {
 			err := c.Show(context.Background(), func(Frame) {})
-			closed <- errors.Join(err, r.options.Host.Input(context.Background(), messages.WriteInput{Job: c.Job(), Data: []byte("on\n")}))
+			closed <- errors.Join(err, dialect.Input(context.Background(), r.options.Host, messages.WriteInput{Job: c.Job(), Data: []byte("on\n")}))
 		})
 	}
 	require.Contains(t, body(r.bash(args{"command": "read -r x; echo went $x", "pty": true})), "went on")

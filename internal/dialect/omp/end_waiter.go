@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -68,7 +69,7 @@ func (s *Session) awaitEnds(ctx context.Context) {
 		asks, again := context.WithCancel(ctx)
 		s.ends.again = again
 		s.ends.mu.Unlock()
-		ended, err := s.options.Host.Await(asks, messages.WaitJobs{Jobs: ids, Any: true})
+		ended, err := host.Ask(asks, s.options.Host, messages.WaitJobs{Jobs: ids, Any: true})
 		anew := asks.Err() != nil
 		again()
 		if anew || err == nil && s.passEnded(ended.Jobs) || s.lookAt(ctx, ids) {
@@ -100,7 +101,7 @@ func (s *Session) passEnded(jobs []messages.Record) bool {
 func (s *Session) lookAt(ctx context.Context, ids []messages.JobID) bool {
 	found := map[messages.JobID]end{}
 	for _, id := range ids {
-		if job, err := s.options.Host.Job(ctx, id); err != nil && !dialect.IsTransient(err) || err == nil && job.State.Ended() {
+		if job, err := dialect.Job(ctx, s.options.Host, id); err != nil && !dialect.IsTransient(err) || err == nil && job.State.Ended() {
 			found[id] = end{job, err}
 		}
 	}

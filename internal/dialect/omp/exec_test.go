@@ -222,17 +222,15 @@ func (s *stuck) Run(_ context.Context, r messages.RunCommand, _ int, _ func(mess
 	return messages.Record{}, dialect.Text{}, context.Canceled
 }
 
-func (s *stuck) Await(ctx context.Context, _ messages.WaitJobs) (messages.WaitEnded, error) {
-	<-ctx.Done()
-	return messages.WaitEnded{}, ctx.Err()
-}
-
-func (s *stuck) Job(context.Context, messages.JobID) (messages.Record, error) {
-	return messages.Record{}, &messages.Error{Code: messages.NotFound}
-}
-
-func (s *stuck) CloseSession(context.Context, messages.CloseSession) (messages.SessionClosed, error) {
-	return messages.SessionClosed{}, nil
+func (s *stuck) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	switch r.(type) {
+	case messages.WaitJobs:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case messages.CloseSession:
+		return messages.SessionClosed{}, nil
+	}
+	return nil, &messages.Error{Code: messages.NotFound}
 }
 
 func TestR066_ACallReturnsBehindItsHardTimeout(t *testing.T) {

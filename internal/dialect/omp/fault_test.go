@@ -117,15 +117,18 @@ type together struct {
 	both chan struct{}
 }
 
-func (h *together) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+func (h *together) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	if _, closes := r.(messages.CloseSession); !closes {
+		return h.Host.Do(ctx, r)
+	}
 	if h.met.Add(1) == 2 {
 		close(h.both)
 	}
 	select {
 	case <-h.both:
-		return h.Host.CloseSession(ctx, r)
+		return h.Host.Do(ctx, r)
 	case <-ctx.Done():
-		return messages.SessionClosed{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

@@ -487,7 +487,7 @@ func TestACommandThatAPersonLetsGoOn(t *testing.T) {
 		}
 	})
 	<-up
-	_, err := r.options.Host.Promote(context.Background(), r.ran()[0].ID)
+	_, err := dialect.Promote(context.Background(), r.options.Host, r.ran()[0].ID)
 	require.NoError(t, err)
 	require.Contains(t, (<-started).Text, "Background job bg_1 started: ")
 	require.Contains(t, r.run("echo next"), "next\n")
@@ -535,10 +535,12 @@ type counted struct {
 	open, most atomic.Int32
 }
 
-func (c *counted) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	c.most.Store(max(c.most.Load(), c.open.Add(1)))
-	defer c.open.Add(-1)
-	return c.Host.Await(ctx, r)
+func (c *counted) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	if _, waits := r.(messages.WaitJobs); waits {
+		c.most.Store(max(c.most.Load(), c.open.Add(1)))
+		defer c.open.Add(-1)
+	}
+	return c.Host.Do(ctx, r)
 }
 
 // A wait that fails says so of the jobs that it was for, and of no others.
@@ -559,11 +561,13 @@ type forgetful struct {
 	forgets chan struct{}
 }
 
-func (f *forgetful) Await(context.Context, messages.WaitJobs) (messages.WaitEnded, error) {
-	<-f.forgets
-	return messages.WaitEnded{}, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
-}
-
-func (*forgetful) Job(context.Context, messages.JobID) (messages.Record, error) {
-	return messages.Record{}, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
+func (f *forgetful) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	switch r.(type) {
+	case messages.WaitJobs:
+		<-f.forgets
+	case messages.FindJob:
+	default:
+		return f.Host.Do(ctx, r)
+	}
+	return nil, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
 }

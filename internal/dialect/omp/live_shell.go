@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"troupe/host"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -116,7 +117,7 @@ func (s *Session) closeShell(id messages.SessionID) {
 	s.options.Beside.Go(func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), hardGrace)
 		defer stop()
-		_, err := s.options.Host.CloseSession(ctx, messages.CloseSession{Scope: s.options.Scope, Session: id, Grace: grace, Reason: "its shell is not used any more"})
+		_, err := host.Ask(ctx, s.options.Host, messages.CloseSession{Scope: s.options.Scope, Session: id, Grace: grace, Reason: "its shell is not used any more"})
 		if err != nil && !gone(err) {
 			s.options.Log.Warn("a shell could not be closed", "session", string(id), "error", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/shelltext"
@@ -101,7 +102,7 @@ func (s *Session) Close(ctx context.Context) error {
 		all.Add(1)
 		s.options.Beside.Go(func() {
 			defer all.Done()
-			_, err := s.options.Host.CloseSession(ctx, messages.CloseSession{Scope: s.options.Scope, Session: id, Grace: grace, Reason: "its agent's session ended"})
+			_, err := host.Ask(ctx, s.options.Host, messages.CloseSession{Scope: s.options.Scope, Session: id, Grace: grace, Reason: "its agent's session ended"})
 			if !gone(err) {
 				errs[i] = err
 			}

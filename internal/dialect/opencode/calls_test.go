@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
@@ -177,7 +178,7 @@ func TestAbortedCallStopsItsCommand(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	jobs, err := r.node.Jobs(t.Context(), "", true)
 	require.NoError(t, err)
-	end, err := r.options.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
+	end, err := host.Ask(t.Context(), r.options.Host, messages.WaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
@@ -57,7 +58,7 @@ func TestR183_ATaskThatBeginsAtTheEndOfItsSessionEnds(t *testing.T) {
 	jobs, err := r.node.Jobs(t.Context(), "", true)
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	end, err := h.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(jobs[0].UID)}, Timeout: time.Minute})
+	end, err := host.Ask(t.Context(), h, messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(jobs[0].UID)}, Timeout: time.Minute})
 	require.NoError(t, err)
 	require.True(t, end.Satisfied, "it goes on, and nobody knows it")
 }

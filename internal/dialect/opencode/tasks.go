@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -237,7 +238,7 @@ func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialect.Result, e
 	case over:
 		return dialect.Result{Text: fmt.Sprintf(textTaskOver, p.TaskID)}, nil
 	}
-	stopped, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(p.TaskID), Grace: grace})
+	stopped, err := host.Ask(ctx, s.options.Host, messages.StopCommand{Job: messages.JobID(p.TaskID), Grace: grace})
 	switch {
 	case ctx.Err() != nil:
 		return dialect.Result{}, ctx.Err()
@@ -263,7 +264,7 @@ func (s *Session) stopAll(ctx context.Context) {
 }
 
 func (s *Session) endTask(ctx context.Context, id string) {
-	if _, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: textSessionEnded}); err != nil {
+	if _, err := host.Ask(ctx, s.options.Host, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: textSessionEnded}); err != nil {
 		s.options.Log.Warn("a task could not be stopped", "task", id, "error", err)
 	}
 }

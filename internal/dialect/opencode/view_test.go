@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -137,7 +138,7 @@ func TestR183_BackgroundTasks(t *testing.T) {
 	require.Empty(t, r.told, "a session that has ended tells nobody")
 	require.Equal(t, filepath.Join(data, "tasks", m.TaskID+".out"), m.TempFilePath)
 	require.FileExists(t, m.TempFilePath)
-	end, err := r.options.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(third)}})
+	end, err := host.Ask(t.Context(), r.options.Host, messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(third)}})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 

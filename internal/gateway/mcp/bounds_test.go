@@ -50,10 +50,6 @@ func (h *inn) Leave(_ context.Context, path messages.ScopePath) error {
 	return nil
 }
 
-func (h *inn) Sessions(context.Context, messages.ScopePath) ([]messages.SessionInfo, error) {
-	return nil, nil
-}
-
 func (h *inn) scopes() (paths []messages.ScopePath) {
 	synctest.Wait()
 	h.who.Lock()

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/mcp/tasks"
 	"troupe/internal/gateway/mcp/web"
@@ -158,9 +159,9 @@ func (c *client) own(ctx context.Context, id string) (messages.Record, error) {
 	case len(id) > messages.MaxNameLength:
 		return messages.Record{}, none
 	}
-	job, err := c.options.Host.Job(ctx, messages.JobID(id))
+	job, err := dialect.Job(ctx, c.options.Host, messages.JobID(id))
 	if isCode(err, messages.Conflict) || err == nil && !c.scope.Contains(job.Scope) { // jobs of other clients have that name too
-		job, err = c.options.Host.Job(ctx, messages.JobID(string(c.scope)+"/"+id))
+		job, err = dialect.Job(ctx, c.options.Host, messages.JobID(string(c.scope)+"/"+id))
 	}
 	if isCode(err, messages.NotFound) {
 		return messages.Record{}, none

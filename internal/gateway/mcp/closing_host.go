@@ -16,20 +16,29 @@ type closingHost struct {
 	over context.Context //nolint:containedctx // the client's life
 }
 
-// Stop implements dialect.Host.
-func (p *closingHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
-	if p.over.Err() != nil {
-		return messages.CommandStopped{}, nil
+// Do implements dialect.Host. A wait ends with the client, for jobs that may outlive it.
+func (p *closingHost) Do(ctx context.Context, request messages.Refusable) (any, error) {
+	gone := p.over.Err() != nil
+	switch request.(type) {
+	case messages.StopCommand:
+		if gone {
+			return messages.CommandStopped{}, nil
+		}
+	case messages.CloseSession:
+		if gone {
+			return messages.SessionClosed{}, nil
+		}
+	case messages.WaitJobs:
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(p.over, cancel)()
+		end, err := p.Host.Do(ctx, request)
+		if p.over.Err() != nil && err != nil {
+			return end, errLeft
+		}
+		return end, err
 	}
-	return p.Host.Stop(ctx, r)
-}
-
-// CloseSession implements dialect.Host.
-func (p *closingHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
-	if p.over.Err() != nil {
-		return messages.SessionClosed{}, nil
-	}
-	return p.Host.CloseSession(ctx, r)
+	return p.Host.Do(ctx, request)
 }
 
 // Run implements dialect.Host.
@@ -38,16 +47,4 @@ func (p *closingHost) Run(ctx context.Context, r messages.RunCommand, most int, 
 		return messages.Record{}, dialect.Text{}, errLeft
 	}
 	return p.Host.Run(ctx, r, most, known)
-}
-
-// Await implements dialect.Host. It ends with the client, for jobs that may outlive it.
-func (p *closingHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(p.over, cancel)()
-	end, err := p.Host.Await(ctx, r)
-	if p.over.Err() != nil && err != nil {
-		return end, errLeft
-	}
-	return end, err
 }

@@ -7,6 +7,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 )
@@ -44,7 +46,7 @@ func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Re
 		case <-ctx.Done():
 			return
 		}
-		end, err := c.options.Host.Await(ctx, messages.WaitJobs{
+		end, err := host.Ask(ctx, c.options.Host, messages.WaitJobs{
 			Jobs: []messages.JobID{messages.JobID(f.uid)}, Condition: messages.Condition{Kind: messages.UntilInput}, // without a bound: a task may run for long
 		})
 		if err == nil && end.Satisfied && len(end.Jobs) == 1 {
@@ -116,13 +118,13 @@ func (c *call) give(ctx context.Context, f *activeRun, r *sdk.ElicitResult) bool
 		return false
 	}
 	line, ok := r.Content[answerField].(string)
-	return ok && c.options.Host.Input(ctx, messages.WriteInput{Job: messages.JobID(f.uid), Data: []byte(line + "\n")}) == nil
+	return ok && dialect.Input(ctx, c.options.Host, messages.WriteInput{Job: messages.JobID(f.uid), Data: []byte(line + "\n")}) == nil
 }
 
 // handBack promotes the job. The result of the call then says that the job waits for
 // input.
 func (c *call) handBack(ctx context.Context, f *activeRun) {
-	if _, err := c.options.Host.Promote(ctx, messages.JobID(f.uid)); err != nil {
+	if _, err := dialect.Promote(ctx, c.options.Host, messages.JobID(f.uid)); err != nil {
 		return // the job has ended; the call waits for its result
 	}
 	select {
@@ -131,7 +133,7 @@ func (c *call) handBack(ctx context.Context, f *activeRun) {
 		return
 	}
 	if f.err == nil {
-		if job, err := c.options.Host.Job(ctx, messages.JobID(f.uid)); err == nil {
+		if job, err := dialect.Job(ctx, c.options.Host, messages.JobID(f.uid)); err == nil {
 			f.job = job
 		}
 	}

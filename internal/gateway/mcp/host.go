@@ -14,12 +14,9 @@ type Host interface {
 	// Both returns the end of a job's stdout and stderr in the order of arrival. It
 	// starts after a byte of each and has at most so many bytes.
 	Both(ctx context.Context, id messages.JobID, after [2]int64, most int) (messages.OutputPage, error)
-	OpenScope(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) error
 	// Lease opens a scope and holds it. If the lease breaks because its holder has
 	// died, the scope ends. Detached and promoted jobs keep running.
 	Lease(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) (Lease, error)
-	// Leave ends a scope in the same way. It returns when only kept jobs are left.
-	Leave(ctx context.Context, path messages.ScopePath) error
 }
 
 // Results of a host, as dialects have them.

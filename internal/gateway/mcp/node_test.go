@@ -34,10 +34,6 @@ func (*node) OpenScope(context.Context, messages.ScopePath, messages.ScopeQuota)
 
 func (*node) Leave(context.Context, messages.ScopePath) error { return nil }
 
-func (*node) Sessions(context.Context, messages.ScopePath) ([]messages.SessionInfo, error) {
-	return nil, nil
-}
-
 func (n *node) Job(_ context.Context, id messages.JobID) (messages.Record, error) {
 	return messages.Record{ID: "j1", UID: messages.UID(id), Scope: n.scope(), Output: []messages.StreamOutput{{Stream: messages.Merged}}}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 )
@@ -118,7 +119,7 @@ func (c *client) catchUp(ctx context.Context) {
 	if scope == "" || going == 0 {
 		return
 	}
-	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: scope, Finished: true})
+	jobs, err := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: scope, Finished: true})
 	if err != nil {
 		c.log.Warn("ends of jobs may have been missed", "scope", scope, "error", err)
 		return

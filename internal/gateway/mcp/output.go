@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 	"troupe/spill/view"
@@ -36,14 +38,14 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 		out.OutputExcerpt, err = c.outputFrom(ctx, job, stream, *in.From, v.Bytes, wait)
 	} else {
 		var page messages.OutputPage
-		page, err = c.options.Host.View(ctx, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v, Plain: true})
+		page, err = host.Ask(ctx, c.options.Host, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v, Plain: true})
 		out.OutputExcerpt = core.Page(page)
 	}
 	if err != nil {
 		return answer{}, err
 	}
 	if !job.State.Ended() { // the job may have ended meanwhile
-		if job, err = c.options.Host.Job(ctx, messages.JobID(job.UID)); err != nil {
+		if job, err = dialect.Job(ctx, c.options.Host, messages.JobID(job.UID)); err != nil {
 			return answer{}, err
 		}
 	}
@@ -74,7 +76,7 @@ func (c *client) outputTail(ctx context.Context, job messages.Record, most int) 
 	switch len(job.Output) {
 	case 0:
 	case 1:
-		page, err = c.options.Host.View(ctx, messages.ReadOutput{
+		page, err = host.Ask(ctx, c.options.Host, messages.ReadOutput{
 			Job: id, Stream: job.Output[0].Stream, View: messages.View{Kind: messages.ViewTail, Bytes: most}, Plain: true,
 		})
 	default:
@@ -143,7 +145,7 @@ func (c *call) outputFrom(ctx context.Context, job messages.Record, stream messa
 		case err != nil || len(came.Data) == 0: // the time is over, or no byte follows
 			wait = 0
 		}
-		if job, err = c.options.Host.Job(ctx, id); err != nil { // before the output: an ended job has written all of it
+		if job, err = dialect.Job(ctx, c.options.Host, id); err != nil { // before the output: an ended job has written all of it
 			return core.OutputExcerpt{}, err
 		}
 	}

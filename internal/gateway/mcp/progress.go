@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"troupe/internal/dialect"
 	"troupe/messages"
 )
 
@@ -53,7 +54,7 @@ func (c *call) lastLine(ctx context.Context, f *activeRun) string {
 	default:
 		return ""
 	}
-	job, err := c.options.Host.Job(ctx, messages.JobID(f.uid))
+	job, err := dialect.Job(ctx, c.options.Host, messages.JobID(f.uid))
 	if err != nil || len(job.Output) == 0 {
 		return ""
 	}

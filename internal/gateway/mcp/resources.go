@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 	"troupe/spill/view"
@@ -222,7 +223,7 @@ func (c *client) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		if err := c.enter(ctx, req.ClientInfo); err != nil {
 			return nil, err
 		}
-		jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope, Finished: true})
+		jobs, err := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope, Finished: true})
 		if err != nil {
 			return nil, err
 		}

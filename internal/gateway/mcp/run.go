@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/oklog/ulid/v2"
 
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/mcp/tasks"
 	"troupe/messages"
@@ -111,7 +112,7 @@ func (c *call) await(ctx context.Context, f *activeRun) (answer, error) {
 			f.cancel()
 			return c.landed(ctx, f)
 		case <-late: // the job is queued; as a background job it is answered now
-			_, _ = c.options.Host.Promote(ctx, messages.JobID(f.uid))
+			_, _ = dialect.Promote(ctx, c.options.Host, messages.JobID(f.uid))
 		case <-beat.C:
 			c.progress(ctx, f)
 		case job, ok := <-waits:
@@ -144,7 +145,7 @@ func (c *call) giveUp(ctx context.Context, f *activeRun) error {
 	defer context.AfterFunc(c.ctx, cancel)() // the client has left
 	job, err := f.job, f.err
 	if err != nil {
-		job, err = c.options.Host.Job(late, messages.JobID(f.uid))
+		job, err = dialect.Job(late, c.options.Host, messages.JobID(f.uid))
 	}
 	if isCode(err, messages.NotFound) {
 		c.untrack(f.uid)
@@ -204,7 +205,7 @@ func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 
 // sessionDir returns the directory of a session's shell, "" if unknown.
 func (c *call) sessionDir(ctx context.Context, session messages.SessionID) string {
-	sessions, err := c.options.Host.Sessions(ctx, c.scope)
+	sessions, err := dialect.Sessions(ctx, c.options.Host, c.scope)
 	if err != nil {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -96,7 +97,8 @@ func (c *client) begin(ctx context.Context, scope messages.ScopePath) error {
 		}
 	}
 	if c.options.Keep || c.options.Many {
-		return c.options.Host.OpenScope(ctx, scope, c.options.Quota)
+		_, err := host.Ask(ctx, c.options.Host, messages.OpenScope{Path: scope, Quota: c.options.Quota})
+		return err
 	}
 	return nil
 }
@@ -136,7 +138,7 @@ func (c *client) leave() {
 		if c.options.Many && !c.options.Keep {
 			ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 			defer cancel()
-			if err := c.options.Host.Leave(ctx, scope); err != nil {
+			if _, err := host.Ask(ctx, c.options.Host, messages.ReleaseScope{Path: scope, Reason: "its client has left"}); err != nil {
 				c.log.Warn("cannot end the scope of a client", "scope", scope, "error", err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"troupe/internal/dialect"
 	"troupe/messages"
 )
 
@@ -19,14 +20,14 @@ func (c *call) feedStdin(ctx context.Context, f *activeRun) {
 	}
 	id := messages.JobID(f.uid)
 	input := messages.WriteInput{Job: id, Data: []byte(f.in.Stdin)}
-	err := c.options.Host.Input(ctx, input)
+	err := dialect.Input(ctx, c.options.Host, input)
 	if notStarted(err) {
 		if err = c.starts(ctx, id); err == nil {
-			err = c.options.Host.Input(ctx, input)
+			err = dialect.Input(ctx, c.options.Host, input)
 		}
 	}
 	if err == nil {
-		err = c.options.Host.CloseInput(ctx, id)
+		err = dialect.CloseInput(ctx, c.options.Host, id)
 	}
 	for _, over := range []messages.Code{messages.JobFinished, messages.NoInput, messages.NotFound} { // the job need not read everything, or exist any more
 		if isCode(err, over) {
@@ -50,7 +51,7 @@ func (c *call) starts(ctx context.Context, id messages.JobID) error {
 	defer cancel()
 	left := false
 	look := func() { // the job may have left before the subscription
-		job, err := c.options.Host.Job(ctx, id)
+		job, err := dialect.Job(ctx, c.options.Host, id)
 		if left = err == nil && job.State != messages.Queued; left {
 			cancel()
 		}

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/mcp/tasks"
 	"troupe/messages"
@@ -34,7 +35,7 @@ func (c *call) asTask(ctx context.Context, f *activeRun) (answer, error) {
 			c.task = t
 			t.Say("running: " + core.Preview(f.in.Command))
 		} else if f.in.WaitSeconds == nil { // too many tasks: an ordinary call, with its foreground budget
-			late := time.AfterFunc(core.DefaultWait-taskAfter, func() { _, _ = c.options.Host.Promote(ctx, messages.JobID(f.uid)) })
+			late := time.AfterFunc(core.DefaultWait-taskAfter, func() { _, _ = dialect.Promote(ctx, c.options.Host, messages.JobID(f.uid)) })
 			defer late.Stop()
 		}
 		a, err := c.await(ctx, f)

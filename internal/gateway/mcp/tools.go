@@ -8,6 +8,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/mcp/tasks"
 	"troupe/messages"
@@ -162,11 +164,11 @@ func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolRes
 
 // list lists the jobs and live shells of the client.
 func (c *call) list(ctx context.Context, in core.List) (answer, error) {
-	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope, Finished: in.All})
+	jobs, err := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope, Finished: in.All})
 	if err != nil {
 		return answer{}, err
 	}
-	sessions, err := c.options.Host.Sessions(ctx, c.scope)
+	sessions, err := dialect.Sessions(ctx, c.options.Host, c.scope)
 	if err != nil {
 		return answer{}, err
 	}
@@ -207,12 +209,12 @@ func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 		var closed messages.SessionClosed
 		ids, err = c.jobsOf(ctx, in.Session)
 		if err == nil {
-			closed, err = c.options.Host.CloseSession(ctx, messages.CloseSession{Scope: c.scope, Session: messages.SessionID(in.Session), Grace: grace, Reason: why})
+			closed, err = host.Ask(ctx, c.options.Host, messages.CloseSession{Scope: c.scope, Session: messages.SessionID(in.Session), Grace: grace, Reason: why})
 		}
 		left, out.Closed = closed.Survivors, in.Session
 	case in.All:
 		var stopped messages.CommandStopped
-		stopped, err = c.options.Host.Stop(ctx, messages.StopCommand{Scope: c.scope, Grace: grace, Reason: why})
+		stopped, err = host.Ask(ctx, c.options.Host, messages.StopCommand{Scope: c.scope, Grace: grace, Reason: why})
 		ids, left = stopped.Jobs, stopped.Survivors
 	default:
 		ids, left, err = c.stopEach(ctx, in, grace, why)
@@ -222,7 +224,7 @@ func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 	}
 	a := answer{result: &out}
 	for _, id := range ids {
-		job, err := c.options.Host.Job(ctx, id)
+		job, err := dialect.Job(ctx, c.options.Host, id)
 		if err != nil {
 			return answer{}, err
 		}
@@ -242,7 +244,7 @@ func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 
 // jobsOf returns the live jobs of a session.
 func (c *call) jobsOf(ctx context.Context, session string) ([]messages.JobID, error) {
-	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope})
+	jobs, err := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope})
 	var ids []messages.JobID
 	for _, j := range jobs {
 		if j.Session == messages.SessionID(session) && j.Scope == c.scope {
@@ -267,10 +269,10 @@ func (c *call) stopEach(ctx context.Context, in core.Stop, grace time.Duration, 
 	for i, id := range ids { // concurrently: each may take its grace
 		all.Go(func() {
 			if in.Signal != "" {
-				errs[i] = c.options.Host.Signal(ctx, messages.SignalCommand{Job: id, Signal: in.Signal})
+				_, errs[i] = host.Ask(ctx, c.options.Host, messages.SignalCommand{Job: id, Signal: in.Signal})
 				return
 			}
-			stopped[i], errs[i] = c.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: why})
+			stopped[i], errs[i] = host.Ask(ctx, c.options.Host, messages.StopCommand{Job: id, Grace: grace, Reason: why})
 		})
 	}
 	all.Wait()
@@ -292,7 +294,7 @@ func (c *call) promote(ctx context.Context, in core.Job) (answer, error) {
 	if job.State.Ended() {
 		return c.tell(ctx, job, core.DefaultBytes, "it has ended: there is nothing to wait for")
 	}
-	if job, err = c.options.Host.Promote(ctx, job.ID); err != nil {
+	if job, err = dialect.Promote(ctx, c.options.Host, job.ID); err != nil {
 		return answer{}, err
 	}
 	return c.tell(ctx, job, core.DefaultBytes, "it goes on in the background; a later result reports its end")
@@ -304,7 +306,7 @@ func (c *call) screen(ctx context.Context, in core.Job) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := c.options.Host.Screen(ctx, job.ID)
+	s, err := host.Ask(ctx, c.options.Host, messages.ReadScreen{Job: job.ID})
 	if err != nil {
 		return answer{}, err
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 )
@@ -21,7 +23,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		ids = append(ids, messages.JobID(job.UID))
 	}
 	if len(in.JobIDs) == 0 {
-		jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope})
+		jobs, err := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope})
 		if err != nil {
 			return answer{}, err
 		}
@@ -75,7 +77,7 @@ func (c *call) grow(ctx context.Context, outputs []core.Stream, job messages.Rec
 		outputs[0].Bytes = max(outputs[0].Bytes, page.Bytes)
 		return nil
 	}
-	job, err := c.options.Host.Job(ctx, messages.JobID(job.UID))
+	job, err := dialect.Job(ctx, c.options.Host, messages.JobID(job.UID))
 	for i, o := range job.Output {
 		outputs[i].Bytes = max(outputs[i].Bytes, o.Bytes)
 	}
@@ -100,5 +102,5 @@ func (c *call) awaitTelling(ctx context.Context, r messages.WaitJobs) (messages.
 		}
 	})
 	defer close(done)
-	return c.options.Host.Await(ctx, r)
+	return host.Ask(ctx, c.options.Host, r)
 }

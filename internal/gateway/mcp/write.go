@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 )
@@ -38,7 +40,7 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 		}
 		c.answered(ctx, id, before, wait, quiet, in.EOF)
 	}
-	if job, err = c.options.Host.Job(ctx, id); err != nil { // before the output: an ended job has written all of it
+	if job, err = dialect.Job(ctx, c.options.Host, id); err != nil { // before the output: an ended job has written all of it
 		return answer{}, err
 	}
 	out := &core.RunResult{}
@@ -68,10 +70,10 @@ func (c *call) since(ctx context.Context, job messages.Record, before []messages
 func (c *call) put(ctx context.Context, id messages.JobID, in core.Write) error {
 	var err error
 	if in.Text+in.Keys+in.Paste != "" {
-		err = c.options.Host.Input(ctx, messages.WriteInput{Job: id, Data: []byte(in.Text), Keys: in.Keys, Paste: in.Paste})
+		err = dialect.Input(ctx, c.options.Host, messages.WriteInput{Job: id, Data: []byte(in.Text), Keys: in.Keys, Paste: in.Paste})
 	}
 	if err == nil && in.EOF {
-		err = c.options.Host.CloseInput(ctx, id)
+		err = dialect.CloseInput(ctx, c.options.Host, id)
 	}
 	return err
 }
@@ -89,7 +91,7 @@ func (c *call) answered(ctx context.Context, id messages.JobID, before []message
 	defer cancel()
 	came := make(chan struct{}, 2+len(before))
 	until := func(condition messages.Condition) {
-		end, err := c.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: condition, Timeout: wait})
+		end, err := host.Ask(ctx, c.options.Host, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: condition, Timeout: wait})
 		if err == nil && end.Satisfied {
 			came <- struct{}{}
 		}

@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"context"
+	"reflect"
 	"sync"
 
 	"troupe/internal/dialect"
@@ -95,36 +96,16 @@ func (f *Faults) Run(ctx context.Context, r messages.RunCommand, most int, known
 	return f.Host.Run(ctx, r, most, known)
 }
 
-// Job implements dialect.Host.
-func (f *Faults) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
-	if err := f.fault(ctx, "Job"); err != nil {
-		return messages.Record{}, err
+// Do implements dialect.Host.
+func (f *Faults) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	method := map[reflect.Type]string{
+		reflect.TypeFor[messages.FindJob](): "Job", reflect.TypeFor[messages.WaitJobs](): "Await",
+		reflect.TypeFor[messages.StopCommand](): "Stop", reflect.TypeFor[messages.CloseSession](): "CloseSession",
+	}[reflect.TypeOf(r)]
+	if err := f.fault(ctx, method); err != nil {
+		return nil, err
 	}
-	return f.Host.Job(ctx, id)
-}
-
-// Await implements dialect.Host.
-func (f *Faults) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	if err := f.fault(ctx, "Await"); err != nil {
-		return messages.WaitEnded{}, err
-	}
-	return f.Host.Await(ctx, r)
-}
-
-// Stop implements dialect.Host.
-func (f *Faults) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
-	if err := f.fault(ctx, "Stop"); err != nil {
-		return messages.CommandStopped{}, err
-	}
-	return f.Host.Stop(ctx, r)
-}
-
-// CloseSession implements dialect.Host.
-func (f *Faults) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
-	if err := f.fault(ctx, "CloseSession"); err != nil {
-		return messages.SessionClosed{}, err
-	}
-	return f.Host.CloseSession(ctx, r)
+	return f.Host.Do(ctx, r)
 }
 
 // Bytes implements dialect.Host.

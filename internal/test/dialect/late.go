@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -47,12 +48,12 @@ func (l Late) promote(ctx context.Context, id messages.JobID, wait time.Duration
 	if text == "" {
 		until = messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Millisecond}
 	}
-	seen, err := l.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: until})
+	seen, err := host.Ask(ctx, l, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: until})
 	if err != nil || !seen.Satisfied {
 		return // the command has ended
 	}
 	if l.Waited != nil {
 		l.Waited(wait)
 	}
-	_, _ = l.Promote(ctx, id) // fails if the command has just ended
+	_, _ = dialect.Promote(ctx, l, id) // fails if the command has just ended
 }
