@@ -61,10 +61,11 @@ type liveJobs struct {
 	sessions map[int]*job    // by the process session of the main process
 	cgroups  map[string]*job // by the name of the cgroup
 	starting bool            // one is being forked
+	looks    int             // left for processes in an exec
 }
 
 func (w *orphanScanner) live() *liveJobs {
-	l := &liveJobs{sessions: make(map[int]*job), cgroups: make(map[string]*job)}
+	l := &liveJobs{sessions: make(map[int]*job), cgroups: make(map[string]*job), looks: execLooks}
 	for _, j := range w.platform.engine.all() {
 		j.mu.Lock()
 		alive := (j.phase == phaseRunning || j.phase == phaseExited && !j.treeGone) && j.command == nil
@@ -94,11 +95,7 @@ func (w *orphanScanner) origin(p proc, jobs *liveJobs) (j *job, in bool, failed 
 		return known.job, false, nil
 	}
 	cgroup, _ := w.escapees.cgroupOf(p.pid)
-	tries := tagTries
-	if known != nil || cgroup != "" {
-		tries = 1
-	}
-	j, failed = w.tagOf(p.pid, tries)
+	j, failed = w.tagOf(p.pid, &jobs.looks)
 	switch owner := jobs.cgroups[cgroup]; {
 	case owner != nil && (j == nil || j == owner):
 		return owner, true, failed

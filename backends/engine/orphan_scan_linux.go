@@ -245,20 +245,35 @@ func outer(tag string) string {
 	return string(bytes.Join(ids, []byte(":"))) + ":"
 }
 
-// In execve a process has no environment for a moment, so the read is repeated after
-// tagPause. A process with an empty environment takes all tries.
+// An exec leaves a process without arguments and environment for a moment, which is long on a
+// busy machine. The process is looked at again, so often in one scan: it can also remove both
+// itself.
 const (
-	tagTries = 4
-	tagPause = time.Millisecond
+	execLooks = 250
+	execPause = time.Millisecond
 )
 
-// tagOf returns the innermost job in a process's tag. An error means that the tag could
-// not be read.
-func (w *orphanScanner) tagOf(pid, tries int) (*job, error) {
-	env, err := readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
-	for try := 1; err == nil && len(env) == 0 && try < tries && w.platform.rest(tagPause); try++ {
-		env, err = readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
+// environmentOf reads the environment of a process that is not in an exec.
+func (w *orphanScanner) environmentOf(pid int, looks *int) ([]byte, error) {
+	for {
+		env, err := readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
+		if err != nil || len(env) > 0 {
+			return env, err
+		}
+		args, err := readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "cmdline"))
+		if err != nil || len(args) > 0 { // the exec may have ended in between
+			return readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
+		}
+		if *looks--; *looks < 0 || !w.platform.rest(execPause) {
+			return nil, nil
+		}
 	}
+}
+
+// tagOf returns the innermost job in a process's tag. An error means that the tag could
+// not be read. looks bounds the waits for an exec.
+func (w *orphanScanner) tagOf(pid int, looks *int) (*job, error) {
+	env, err := w.environmentOf(pid, looks)
 	if err != nil && !isGone(err) && err != unix.EACCES && err != unix.EPERM {
 		return nil, err
 	}
