@@ -155,7 +155,7 @@ func TestTheReadmeSnippetRuns(t *testing.T) {
 	snippet, want, found := strings.Cut(blocks[0], " // ")
 	require.True(t, found)
 	file := filepath.Join(t.TempDir(), "main.go")
-	source := "package main\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\t\"os\"\n\n\t\"troupe\"\n\t\"troupe/messages\"\n)\n\n" +
+	source := "package main\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\t\"os\"\n\n\t\"troupe\"\n)\n\n" +
 		"func main() {\n\tif err := run(context.Background()); err != nil {\n\t\tfmt.Println(err)\n\t\tos.Exit(1)\n\t}\n}\n\n" +
 		"func run(ctx context.Context) error {\n" + snippet + "\nreturn nil\n}\n"
 	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))

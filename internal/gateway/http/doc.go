@@ -30,6 +30,7 @@
 //	left_scope.go       refuses late requests of a client whose lease has ended
 //	listen_socket.go    opens and checks the daemon's socket
 //	node_adapter.go     the interface to the node
+//	openapi.go          sends the description of the API
 //	output.go           bytes of one stream
 //	output_both.go      both streams as frames, in the order of their arrival
 //	pause_output.go     pauses a job's output while a request is open

@@ -58,6 +58,7 @@ func table() []route {
 		{"GET", "/v1/stats", nil, nil, wire.Stats{}, ok, (*request).stats},
 		{"GET", "/v1/health", nil, nil, wire.Health{}, ok, (*request).health},
 		{"GET", "/v1/version", nil, nil, wire.About{}, ok, (*request).version},
+		{"GET", "/v1/openapi.yaml", nil, nil, yamlType, ok, (*request).openapi},
 		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, wire.ShutdownResult{}, ok, (*request).shutdown},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -93,6 +94,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		{"/v1/stats", "GET", "/v1/stats", ``},
 		{"/v1/health", "GET", "/v1/health", ``},
 		{"/v1/version", "GET", "/v1/version", ``},
+		{"/v1/openapi.yaml", "GET", "/v1/openapi.yaml", ``},
 		{"/v1/shutdown", "POST", "/v1/shutdown", `{}`},
 	} {
 		status, body := d.raw(r.method, r.path, r.body)
@@ -119,4 +121,17 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		}
 	}
 	require.Empty(t, want, "never answered so")
+}
+
+// The daemon sends the document that describes it.
+func TestOpenAPIIsSent(t *testing.T) {
+	d := start(t, nil)
+	reply := d.reply("GET", "/v1/openapi.yaml", "")
+	defer reply.Body.Close()
+	require.Equal(t, "application/yaml", reply.Header.Get("Content-Type"))
+	sent, err := io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	want, err := os.ReadFile("openapi.yaml")
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(sent))
 }
