@@ -208,10 +208,13 @@ func (r *recorder) works(ctx actor.Context) {
 	r.failing, r.wait = false, 0
 }
 
-// read answers a channel from the journal. Pending facts are delivered to it later.
+// read answers a channel from the journal. Pending facts are delivered to it later. A journal
+// that will never be read takes no facts either.
 func (r *recorder) read(ctx actor.Context, m readFacts) {
 	if r.ready {
-		answerRead(ctx, r.deps.Journal, m, r.written())
+		if err := answerRead(ctx, r.deps.Journal, m, r.written()); lastWord(err) != nil && !r.failing {
+			r.fail(ctx, err)
+		}
 		return
 	}
 	if ctx.Sender() != nil && reachable(ctx, ctx.Sender()) {
@@ -219,14 +222,16 @@ func (r *recorder) read(ctx actor.Context, m readFacts) {
 	}
 }
 
-// answerRead answers a channel from a journal whose newest fact is last.
-func answerRead(ctx actor.Context, j Journal, m readFacts, last messages.Seq) {
+// answerRead answers a channel from a journal whose newest fact is last. It returns the error of
+// the journal.
+func answerRead(ctx actor.Context, j Journal, m readFacts, last messages.Seq) error {
 	if ctx.Sender() == nil || !reachable(ctx, ctx.Sender()) {
-		return
+		return nil
 	}
 	answer := factsRead{after: m.after, last: last}
 	answer.facts, answer.err = j.Read(m.after, min(max(m.limit, 1), messages.MaxOutbox))
 	ctx.Respond(answer)
+	return answer.err
 }
 
 func (r *recorder) abandon() {

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -23,22 +21,11 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	d.beside("run", "-b", "--name", "talks", "echo begun; exec sleep 600").start().ends(0)
 	d.beside("wait", "--match", "begun", "talks").start().ends(0)
 	const found = "no new work is taken"
-	watch, retired := d.beside("events", "-f", "--json").start(), atomic.Int64{}
-	go func() {
-		for lines := bufio.NewScanner(watch.out); lines.Scan(); {
-			if strings.Contains(lines.Text(), "command_retired") {
-				retired.Add(1)
-			}
-		}
-	}()
-	eventually(t, "the first event", func() bool { d.beside("run", "true").start().rest(); return retired.Load() > 0 })
 	q := d
-	for range 20 { // a commit in progress may write all that the next one reads, which then finds nothing
-		before := retired.Load()
+	for range 200 { // a commit in progress may write all that the next one reads, which then finds nothing
 		require.NoError(t, os.Truncate(filepath.Join(d.dir, "troupe", "journal.db"), 4096))
-		q = d.beside("run", "true").start()
+		q = d.beside("run", "true").start() // a write finds it; when this has ended, few commits are in progress
 		q.rest()
-		eventually(t, "the end of the run in the journal", func() bool { return retired.Load() > before || strings.Contains(d.err.String(), found) })
 		if strings.Contains(d.err.String(), found) {
 			break
 		}
