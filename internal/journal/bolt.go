@@ -167,6 +167,9 @@ func (b *Bolt) view(ask func(*txn) error) error {
 		return err
 	}
 	return b.fault(guarded(func() error {
+		if err := b.whole(heads()); err != nil {
+			return err
+		}
 		return b.db.View(func(tx *bbolt.Tx) error {
 			t, err := begin(tx)
 			if err != nil {

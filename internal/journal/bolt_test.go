@@ -181,6 +181,23 @@ func TestBoltIsOpenOnce(t *testing.T) {
 	reopen(t, b, path, journal.BoltOptions{})
 }
 
+// A read that finds the file cut off holds up no other, which had begun before.
+func TestAReadOfACutOffJournalHoldsUpNoOther(t *testing.T) {
+	path := place(t)
+	b, err := journal.OpenBolt(path, journal.BoltOptions{})
+	must(t, err)
+	must(t, b.Append(facts(1, 200)))
+	begun, goes, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() { over <- b.Look(func() { close(begun); <-goes }) }()
+	<-begun
+	must(t, os.Truncate(path, 4096))
+	if _, err := b.Read(0, 1); !errors.Is(err, journal.ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
+	}
+	close(goes)
+	must(t, <-over)
+}
+
 // A file that is cut off while it is in use is a fault of memory: it becomes an
 // error, and nothing is done with the file any more. It can be closed all the same.
 func TestFaultJournalIsCutOff(t *testing.T) {

@@ -123,3 +123,8 @@ func (b *Bolt) WriteTogether(batches ...Batch) []error {
 func (b *Bolt) Unlay() error {
 	return b.db.Update(func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(liveBucket)) })
 }
+
+// Look runs a look in a transaction that reads.
+func (b *Bolt) Look(look func()) error {
+	return b.view(func(*txn) error { look(); return nil })
+}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"troupe/messages"
 )
@@ -123,6 +125,9 @@ func (b *Bolt) commit(round []*pendingBatch) {
 // file in its own goroutine, which kills the process if the file was truncated. So
 // there is no rollback in a truncated file, nor after a panic.
 func (b *Bolt) update(change func(*bbolt.Tx) error) error {
+	if err := b.whole(heads()); err != nil {
+		return err
+	}
 	tx, err := b.db.Begin(true)
 	if err != nil {
 		return err
@@ -142,10 +147,16 @@ func (b *Bolt) update(change func(*bbolt.Tx) error) error {
 	return tx.Commit()
 }
 
+// heads is the size of the pages that bbolt reads when a transaction begins. It holds a lock of
+// all transactions then, and a fault would leave it locked.
+func heads() int64 { return int64(2 * os.Getpagesize()) }
+
 // whole reports whether the file still has all pages in use.
 func (b *Bolt) whole(least int64) error {
 	info, err := b.file.Stat()
 	switch {
+	case errors.Is(err, os.ErrClosed):
+		return bolterrors.ErrDatabaseNotOpen
 	case err != nil:
 		return fmt.Errorf("%w: %w", errPanic, err)
 	case info.Size() < least:
