@@ -17,6 +17,7 @@ type testJournal struct {
 	mu      sync.Mutex
 	fail    error
 	gate    chan struct{}
+	unread  error // of reads
 	panics  int
 	appends [][]messages.Seq
 	tries   []time.Time
@@ -44,6 +45,15 @@ func (j *testJournal) Append(facts []messages.FactRecorded) error {
 		return err
 	}
 	return j.Journal.Append(facts)
+}
+
+func (j *testJournal) Read(after messages.Seq, limit int) ([]messages.FactRecorded, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unread != nil {
+		return nil, j.unread
+	}
+	return j.Journal.Read(after, limit)
 }
 
 func (j *testJournal) step(seqs []messages.Seq) error {
@@ -148,6 +158,33 @@ func TestFaultRecorderRetries(t *testing.T) {
 		j.set(func(j *testJournal) { j.fail = nil })
 		s.after(recordRetryMost)
 		same(t, s.heard.take(), recordFailed{}, fact(1), fact(2))
+	})
+}
+
+// A journal that a read finds damaged takes no facts either, which is told once. Another failed
+// read says nothing of it.
+func TestRecorderFindsDamageByARead(t *testing.T) {
+	withRecorder(t, func(s *stage, j *testJournal) {
+		s.raise(recorderProps(s.deps), kindRecorder)
+		s.heard.take()
+		c := s.client()
+		for err, want := range map[error][]any{
+			errors.New("interrupted"): {},
+			&messages.Error{Code: messages.Refused, Message: "it is damaged", Hint: "restore it"}: {"never"},
+		} {
+			j.set(func(j *testJournal) { j.unread = err })
+			c.ask(readFacts{after: 0, limit: 10})
+			c.ask(readFacts{after: 0, limit: 10})
+			var told []any
+			for _, m := range of[recordFailed](s.heard.take()) {
+				if m.never && m.err == err {
+					told = append(told, "never")
+				}
+			}
+			if len(told) != len(want) {
+				t.Errorf("%v: told %v, want %v", err, told, want)
+			}
+		}
 	})
 }
 

@@ -1,7 +1,9 @@
 package actors
 
 import (
+	"bytes"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -18,12 +20,16 @@ func (unsent) Send(*actor.PID, any) {}
 // stays known: what it does not have is never said to be recorded.
 func TestFaultWithoutARecorderNothingPilesUp(t *testing.T) {
 	for _, waiting := range []int{0, 3} {
-		s, e := newSupervisor(&Deps{Log: slog.New(slog.DiscardHandler)}), &jobEntry{job: &messages.Record{ID: "j1"}}
+		var log bytes.Buffer
+		s, e := newSupervisor(&Deps{Log: slog.New(slog.NewTextHandler(&log, nil))}), &jobEntry{job: &messages.Record{ID: "j1"}}
 		s.jobs["j1"], s.phase, s.seq, s.recorder = e, open, 7, actor.NewPID("here", kindRecorder)
 		for range waiting {
 			s.record(unsent{}, e, messages.CommandStarted{})
 		}
 		s.recorderLost(unsent{})
+		if !strings.Contains(log.String(), "no new work is taken") {
+			t.Errorf("the log says %q", log.String())
+		}
 		for range 1000 {
 			s.record(unsent{}, e, messages.CommandFinished{})
 			s.note(unsent{}, messages.ScopeOpened{Path: "a"})
