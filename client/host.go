@@ -37,38 +37,33 @@ func (h daemonHost) Do(ctx context.Context, request messages.Refusable) (any, er
 	case messages.ReadScreen:
 		return host.Reply(c.screen(ctx, r.Job))
 	}
-	if answer, err, is := h.control(ctx, request); is {
-		return answer, err
-	}
-	return h.place(ctx, request)
+	return h.control(ctx, request)
 }
 
-// control sends a request that changes a job. is is false for any other.
-func (h daemonHost) control(ctx context.Context, request messages.Refusable) (answer any, err error, is bool) { //nolint:revive // is belongs to both
+// control sends a request that changes a job, or any other.
+func (h daemonHost) control(ctx context.Context, request messages.Refusable) (any, error) {
 	c := h.client
 	switch r := request.(type) {
 	case messages.StopCommand:
-		answer, err = host.Reply(c.Stop(ctx, r))
+		return host.Reply(c.Stop(ctx, r))
 	case messages.PromoteCommand:
-		job, perr := c.Promote(ctx, r)
-		answer, err = messages.CommandPromoted{Job: job}, perr
+		job, err := c.Promote(ctx, r)
+		return messages.CommandPromoted{Job: job}, err
 	case messages.WriteInput:
-		through, werr := c.Input(ctx, r)
-		answer, err = messages.InputWritten{Through: through}, werr
+		through, err := c.Input(ctx, r)
+		return messages.InputWritten{Through: through}, err
 	case messages.SignalCommand:
-		answer, err = messages.Acknowledged{}, c.Signal(ctx, r)
+		return messages.Acknowledged{}, c.Signal(ctx, r)
 	case messages.CloseInput:
-		answer, err = messages.Acknowledged{}, c.CloseInput(ctx, r.Job)
+		return messages.Acknowledged{}, c.CloseInput(ctx, r.Job)
 	case messages.ResizeTerminal:
-		answer, err = messages.Acknowledged{}, c.Resize(ctx, r)
+		return messages.Acknowledged{}, c.Resize(ctx, r)
 	case messages.ChangeDeadline:
-		answer, err = messages.Acknowledged{}, c.Deadline(ctx, r)
+		return messages.Acknowledged{}, c.Deadline(ctx, r)
 	case messages.HandOver:
-		answer, err = messages.Acknowledged{}, c.HandOver(ctx, r)
-	default:
-		return nil, nil, false
+		return messages.Acknowledged{}, c.HandOver(ctx, r)
 	}
-	return answer, err, true
+	return h.place(ctx, request)
 }
 
 // place sends a request about sessions, scopes or the daemon.

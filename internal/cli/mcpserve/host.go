@@ -110,7 +110,7 @@ func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known f
 func (h *Host) Do(ctx context.Context, r messages.Refusable) (any, error) {
 	again := retrySafe
 	switch r.(type) {
-	case messages.CloseSession, messages.SignalCommand, messages.WriteInput:
+	case messages.RunCommand, messages.CloseSession, messages.SignalCommand, messages.WriteInput:
 		again = unsent
 	}
 	return askDaemon(ctx, h, again, func(c *client.Client) (any, error) { return c.Host().Do(ctx, r) })
