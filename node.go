@@ -2,8 +2,6 @@ package troupe
 
 import (
 	"context"
-	"errors"
-	"io"
 	"iter"
 	"log/slog"
 
@@ -130,30 +128,4 @@ func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath) iter.Seq2[Rec
 // value selects all that are recorded, and those to come.
 func (n *Node) Events(ctx context.Context, which Events) iter.Seq2[Event, error] {
 	return n.host.Events(ctx, which)
-}
-
-// maxOutput bounds the text that Output returns, in bytes.
-const maxOutput = 16 << 20
-
-// text reads what a job that Run has returned has written to its first stream by now. A
-// process that it left may still write.
-func (n *Node) text(ctx context.Context, job Record) (string, error) {
-	if len(job.Output) == 0 || job.Output[0].Bytes == 0 {
-		return "", nil
-	}
-	out := job.Output[0]
-	if out.Bytes > maxOutput {
-		return "", &Error{
-			Code: messages.TooLarge, Reason: "output", Message: "the job has written more than 16 MiB", Hint: "read it as a stream, with Start and Job.Stdout",
-		}
-	}
-	r, err := n.host.Output(ctx, messages.JobID(job.UID), out.Stream, 0)
-	if err != nil {
-		return "", err
-	}
-	b, err := io.ReadAll(io.LimitReader(r, out.Bytes))
-	if gaps := r.Gaps(); err == nil && len(gaps) > 0 {
-		err = &Error{Code: messages.OutputUnavailable, Reason: "gap", Message: "a part of the output was not kept", Hint: "raise Command.Quota, or read it as a stream while the job runs"}
-	}
-	return string(b), errors.Join(err, r.Close())
 }

@@ -208,6 +208,19 @@ func TestJobs(t *testing.T) {
 	})
 }
 
+// Facts that are not held any more are told, as one event.
+func TestDroppedEventsAreTold(t *testing.T) {
+	onEach(t, func(t *testing.T, n *troupe.Node) {
+		for event, err := range n.Events(t.Context(), troupe.Events{After: 1 << 40}) {
+			require.NoError(t, err)
+			dropped, is := event.Fact.(messages.FactsDropped)
+			require.True(t, is, "%T", event.Fact)
+			require.Greater(t, dropped.From, dropped.To, "the numbers began anew")
+			return
+		}
+	})
+}
+
 // A node that is closed says so. Connect without a daemon does, too.
 func TestClosed(t *testing.T) {
 	n, err := troupe.Open(t.Context(), troupe.Options{})

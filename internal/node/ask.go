@@ -100,18 +100,6 @@ func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error)
 	return n.ask(ctx, request)
 }
 
-// AskFor sends a request as Ask does and returns its reply. A refusal becomes the error.
-//
-//	list, err := node.AskFor(ctx, node, messages.ListScopes{})
-func AskFor[R any](ctx context.Context, n *Node, request messages.For[R]) (R, error) {
-	answer, err := n.Ask(ctx, request)
-	if err == nil {
-		err = messages.Refusal(answer)
-	}
-	granted, _ := answer.(R)
-	return granted, err
-}
-
 // checkRequest refuses any value but a request of package messages. A pointer to one has its
 // methods too, but no actor would handle it.
 func checkRequest(request messages.Refusable) error {

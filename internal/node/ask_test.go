@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -179,13 +180,13 @@ func TestAskForOneReply(t *testing.T) {
 	node, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "o")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{})) }()
-	opened, err := AskFor(t.Context(), node, messages.OpenScope{Path: "a"})
+	opened, err := host.Ask(t.Context(), node.Host(), messages.OpenScope{Path: "a"})
 	require.NoError(t, err)
 	require.Equal(t, messages.ScopePath("a"), opened.Path)
-	_, err = AskFor(t.Context(), node, messages.FindJob{Job: "j9"})
+	_, err = host.Ask(t.Context(), node.Host(), messages.FindJob{Job: "j9"})
 	require.ErrorIs(t, err, &messages.Error{Code: messages.NotFound})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = AskFor(ended, node, messages.ListScopes{})
+	_, err = host.Ask(ended, node.Host(), messages.ListScopes{})
 	require.ErrorIs(t, err, context.Canceled)
 }

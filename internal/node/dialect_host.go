@@ -103,22 +103,8 @@ func (h dialectHost) size(ctx context.Context, id messages.JobID, stream message
 // Events implements dialect.Host.
 func (h dialectHost) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
 	return func(yield func(messages.Fact, error) bool) {
-		s, err := h.Subscribe(ctx, messages.Subscribe{Now: true, Filter: filter})
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer s.Close()
-		if begun != nil {
-			begun()
-		}
-		for {
-			next, err := s.Next(ctx)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if n, ok := next.(messages.Notification); ok && !yield(n.Fact, nil) {
+		for n, err := range h.events(ctx, messages.Subscribe{Now: true, Filter: filter}, begun) {
+			if !yield(n.Fact, err) {
 				return
 			}
 		}

@@ -8,7 +8,6 @@
 //	dialect_host.go     the node as the host of dialects
 //	failures.go         middleware that counts failures of actors
 //	host.go             the node as a host.Host
-//	input.go            writes to a job's standard input
 //	keys.go             bytes of keys and pastes for a job's terminal
 //	node.go             Node, Open and Shutdown
 //	options.go          Options, and the parts of a node made from them

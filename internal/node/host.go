@@ -87,24 +87,33 @@ func (h nodeHost) Output(ctx context.Context, job messages.JobID, stream message
 
 // Events implements host.Host.
 func (h nodeHost) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[messages.Notification, error] {
+	return h.node.events(ctx, r, nil)
+}
+
+// events yields facts as host.Host says. begun, if not nil, is called once no later fact can be
+// missed.
+func (n *Node) events(ctx context.Context, r messages.Subscribe, begun func()) iter.Seq2[messages.Notification, error] {
 	return func(yield func(messages.Notification, error) bool) {
-		s, err := h.node.Subscribe(ctx, r)
+		s, err := n.Subscribe(ctx, r)
 		if err != nil {
 			yield(messages.Notification{}, err)
 			return
 		}
 		defer s.Close()
+		if begun != nil {
+			begun()
+		}
 		for {
 			next, err := s.Next(ctx)
 			if err != nil {
 				yield(messages.Notification{}, err)
 				return
 			}
-			n, is := next.(messages.Notification)
+			one, is := next.(messages.Notification)
 			if dropped, gap := next.(messages.FactsDropped); gap {
-				n, is = messages.Notification{Seq: dropped.To, Fact: dropped}, true
+				one, is = messages.Notification{Seq: dropped.To, Fact: dropped}, true
 			}
-			if is && !yield(n, nil) {
+			if is && !yield(one, nil) {
 				return
 			}
 		}

@@ -21,6 +21,9 @@ import (
 	"troupe/spill/view"
 )
 
+// A variable named node hides the package in most tests.
+var errClosed = node.ErrClosed
+
 // trap is a request of somebody else's making, whose refusal fails, too.
 type trap struct{ messages.FindJob }
 

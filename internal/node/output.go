@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"troupe/actors"
+	"troupe/host"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -188,27 +189,13 @@ func (f *Follower) wait() error {
 // Read returns one view of what a job has written. Like a Follower it tries again while an
 // actor restarts. Errors are *messages.Error.
 func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
-	reply, err := askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r })
-	if err != nil {
-		return messages.OutputPage{}, err
-	}
-	if page, ok := reply.(messages.OutputPage); ok {
-		return page, nil
-	}
-	return messages.OutputPage{}, messages.Refusal(reply)
+	return host.Ask(ctx, n.Host(), r)
 }
 
 // Screen returns what the terminal of a job shows. A job without one is refused with the
 // code unsupported and the reason terminal.
 func (n *Node) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
-	reply, err := askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return messages.ReadScreen{Job: id} })
-	if err != nil {
-		return messages.ScreenText{}, err
-	}
-	if screen, ok := reply.(messages.ScreenText); ok {
-		return screen, nil
-	}
-	return messages.ScreenText{}, messages.Refusal(reply)
+	return host.Ask(ctx, n.Host(), messages.ReadScreen{Job: id})
 }
 
 // Close implements io.Closer.

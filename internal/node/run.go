@@ -2,13 +2,13 @@ package node
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"troupe/actors"
 	"troupe/backends"
+	"troupe/host"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -111,52 +111,22 @@ func (n *Node) tell(request any) {
 // means the live job that has it, else the newest that has ended; "SCOPE/NAME" means one at or
 // below a scope. A name that several live jobs have is an error.
 func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
-	reply, err := n.Ask(ctx, messages.FindJob{Job: id})
-	if err != nil {
-		return messages.Record{}, err
-	}
-	found, ok := reply.(messages.JobFound)
-	if !ok {
-		return messages.Record{}, messages.Refusal(reply)
-	}
-	return n.measured(found.Job), nil
+	found, err := host.Ask(ctx, n.Host(), messages.FindJob{Job: id})
+	return found.Job, err
 }
 
 // Jobs lists the jobs at and below a scope, oldest first. Scope "" means all; finished
 // includes finished jobs.
 func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Record, error) {
-	reply, err := n.Ask(ctx, messages.ListJobs{Scope: scope, Finished: finished})
-	if err != nil {
-		return nil, err
-	}
-	list, ok := reply.(messages.JobList)
-	if !ok {
-		return nil, messages.Refusal(reply)
-	}
-	n.measureAll(list.Jobs)
-	return list.Jobs, nil
+	list, err := host.Ask(ctx, n.Host(), messages.ListJobs{Scope: scope, Finished: finished})
+	return list.Jobs, err
 }
 
 // Stop stops the whole process tree of a job. It returns when the tree has ended, or with its
 // survivors; the job's record has its outcome by then unless there is an error too. grace 0
 // is the job's own, negative is none.
 func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration) ([]messages.Survivor, error) {
-	reply, err := n.Ask(ctx, messages.StopCommand{Job: id, Grace: grace})
-	if err != nil {
-		return nil, err
-	}
-	stopped, ok := reply.(messages.CommandStopped)
-	if !ok {
-		return nil, messages.Refusal(reply)
-	}
-	// The answer comes directly from the job's actor and may overtake the job's record.
-	reply, err = n.Ask(ctx, messages.WaitJobs{Jobs: stopped.Jobs})
-	if err == nil {
-		err = messages.Refusal(reply)
-	}
-	if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
-		err = nil // finished and removed
-	}
+	stopped, err := host.Ask(ctx, n.Host(), messages.StopCommand{Job: id, Grace: grace})
 	return stopped.Survivors, err
 }
 
