@@ -147,7 +147,7 @@ func (b *Bolt) update(change func(*bbolt.Tx) error) error {
 	return tx.Commit()
 }
 
-// heads is the size of the pages that bbolt reads when a transaction begins. It holds a lock of
+// heads returns the size of the pages that bbolt reads when a transaction begins. It holds a lock of
 // all transactions then, and a fault would leave it locked.
 func heads() int64 { return int64(2 * os.Getpagesize()) }
 
