@@ -119,13 +119,17 @@ func TestWhoIsNotDying(t *testing.T) {
 	}
 }
 
-// dooms are what /proc shows of a process that only waits for a processor to die on.
+// dooms are what /proc shows of a process that waits for a processor, or for the kernel, to
+// die on.
 var dooms = map[string]func(stat, status []byte) ([]byte, []byte){
 	"it has its KILL": func(stat, status []byte) ([]byte, []byte) {
 		return inState(stat, "R"), anyPending.ReplaceAll(status, []byte("ShdPnd:\t0000000000000100"))
 	},
 	"it is exiting": func(stat, status []byte) ([]byte, []byte) {
 		return withField(inState(stat, "R"), flagsField, "4194308"), status // PF_EXITING, and another
+	},
+	"it is exiting, and waits for a lock": func(stat, status []byte) ([]byte, []byte) {
+		return withField(inState(stat, "D"), flagsField, "4194308"), status
 	},
 }
 

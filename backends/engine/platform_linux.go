@@ -156,7 +156,7 @@ func (h *platform) hasExited(r *mainProcess) bool {
 // describe returns one process as a survivor.
 func (h *platform) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
-// ends reports whether a process has exited, or needs only a processor to exit.
+// ends reports whether a process has exited, or is certain to.
 func (h *platform) ends(pid int) bool {
 	p, ok := statProc(h.sys, pid)
 	return !ok || p.dead() || p.doomed(h.sys)

@@ -27,16 +27,13 @@ func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
 // pfExiting is PF_EXITING.
 const pfExiting = 0x4
 
-// doomed reports whether a runnable process is certain to exit: it got KILL, or is
-// exiting.
+// doomed reports whether a process is certain to exit: it is exiting, perhaps in state D for a
+// lock that other exits have, or it is runnable and got KILL.
 func (p proc) doomed(sys Sys) bool {
-	if p.state != 'R' {
-		return false
-	}
 	if p.flags&pfExiting != 0 {
 		return true
 	}
-	return p.inSignalSet(sys, unix.SIGKILL, "SigPnd", "ShdPnd") // of the thread, and of the process
+	return p.state == 'R' && p.inSignalSet(sys, unix.SIGKILL, "SigPnd", "ShdPnd") // of the thread, and of the process
 }
 
 // inSignalSet reports whether a signal is in one of these sets of /proc/PID/status.
