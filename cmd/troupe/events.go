@@ -93,19 +93,19 @@ func eventText(e wire.Event, now time.Time) string {
 	case e.Job != nil:
 		text := fmt.Sprintf("%s %s", e.Job.ID, what)
 		if e.Job.State.Ended() {
-			text += " (" + endText(*e.Job) + ")"
+			text += " (" + out.EndText(*e.Job) + ")"
 		}
 		if e.Kind == wire.CommandNotified {
 			for _, n := range e.Job.OnFinish {
-				text += "; " + out.Shorten(n.To, noticeWidth) + " " + noticeText(n)
+				text += "; " + out.Shorten(n.To, noticeWidth) + " " + out.NoticeText(n)
 			}
 			return text
 		}
-		return text + "  " + out.Shorten(e.Job.Command, recordWidth)
+		return text + "  " + out.Shorten(e.Job.Command, out.RecordWidth)
 	case e.Session != nil:
-		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + prefixed(": ", e.Session.Reason)
+		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + out.Prefixed(": ", e.Session.Reason)
 	case e.Scope != nil:
-		return what + " " + string(e.Scope.Path) + prefixed(": ", e.Scope.Reason)
+		return what + " " + string(e.Scope.Path) + out.Prefixed(": ", e.Scope.Reason)
 	case e.Kind == wire.FactsDropped && e.Seq < e.From:
 		return fmt.Sprintf("event numbers restart with a new journal; events after %d are unknown", e.From-1)
 	case e.Kind == wire.FactsDropped:
