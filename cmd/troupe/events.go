@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -53,11 +54,11 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
 	}
 	if f.job != "" {
-		job, err := a.Job(a.Ctx, messages.JobID(f.job))
+		found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(f.job)})
 		if err != nil {
 			return err
 		}
-		r.Filter.Job = connect.UID(job) // a later job can have the same name
+		r.Filter.Job = connect.UID(found.Job) // a later job can have the same name
 	}
 	events := a.PastEvents
 	if f.follow {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -55,7 +56,7 @@ func listJobs(a *connect.Command, f *psFlags) error {
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
 	}
-	list, err := a.Jobs(a.Ctx, r)
+	list, err := host.Ask(a.Ctx, a.Host(), r)
 	switch {
 	case err != nil:
 		return err

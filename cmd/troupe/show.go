@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -20,14 +21,14 @@ func showCommand(m *cli.Main) *cobra.Command {
 	connect.ByPIDFile(cmd)
 	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
-		job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
+		found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(a.Args[0])})
 		switch {
 		case err != nil:
 			return err
 		case a.JSON:
-			return a.Object(job)
+			return a.Object(found.Job)
 		}
-		_, err = a.Main.Out.WriteString(out.RecordText(job, time.Now()))
+		_, err = a.Main.Out.WriteString(out.RecordText(found.Job, time.Now()))
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -132,7 +133,7 @@ func (f *waitFlags) check(a *connect.Command) error {
 
 func waitJobs(a *connect.Command, f *waitFlags) error {
 	f.request.Timeout = f.timeout.D // the time left, after a wait without a daemon
-	end, err := a.Await(a.Ctx, f.request)
+	end, err := host.Ask(a.Ctx, a.Host(), f.request)
 	if err != nil {
 		return err
 	}
