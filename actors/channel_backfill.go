@@ -37,17 +37,33 @@ func (c *channel) quitReading() {
 	c.gen++
 }
 
-// factsRead takes a page. A failed read is repeated after readPatience.
+// factsRead takes a page. A failed read is repeated after readPatience, unless the error is
+// permanent.
 func (c *channel) factsRead(ctx actor.Context, m factsRead) {
 	if !c.reading || m.after != c.bufferedUpTo && !c.over {
 		return
 	}
-	if m.err == nil || c.over {
+	never := lastWord(m.err)
+	switch {
+	case never != nil:
+		c.quitReading()
+		c.unreadable(ctx, never)
+	case m.err == nil || c.over:
 		c.quitReading()
 		c.takePage(ctx, m)
 	}
 	c.sendReady(ctx)
 	c.leave(ctx)
+}
+
+// unreadable ends the channel: the journal will never give the facts that come next.
+func (c *channel) unreadable(ctx actor.Context, err *messages.Error) {
+	if c.hasSubscriber(ctx) {
+		final := *err
+		final.Message, final.Hint = "cannot read the journal: "+err.Message, err.Hint+"; then restart the node"
+		ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: c.spec.id, Reason: final.Message, Err: &final})
+	}
+	c.over = true
 }
 
 // takePage fills the empty outbox. It reports facts that the journal no longer has as

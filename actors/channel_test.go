@@ -413,6 +413,41 @@ func TestChannelAsksAgain(t *testing.T) {
 	})
 }
 
+// A journal that can never be read ends the channel, after the facts that were read. The
+// subscriber gets the error and what to do; nothing is asked again.
+func TestFaultChannelEndsWhenTheJournalIsDamaged(t *testing.T) {
+	damaged := &messages.Error{Code: messages.Refused, Reason: "journal_damaged", Message: "it is damaged", Hint: "move it away"}
+	told := *damaged
+	told.Message, told.Hint = "cannot read the journal: it is damaged", "move it away; then restart the node"
+	bye := messages.Unsubscribed{Channel: "c1", Reason: told.Message, Err: &told}
+	withChannel(t, channelSpec{window: messages.MaxOutbox}, func(h *herald) {
+		h.happen(messages.MaxOutbox + 1)
+		h.open()
+		if n := len(h.notes()); n != messages.MaxOutbox {
+			t.Fatalf("%d facts were read, want %d", n, messages.MaxOutbox)
+		}
+		h.now(false, damaged)
+		h.heard.take()
+		h.ack(messages.MaxOutbox)
+		same(t, h.client.take(), bye)
+		h.after(10 * readPatience)
+		same(t, h.client.take())
+		if left := of[childDone](h.heard.take()); len(left) != 1 || h.reads != 2 {
+			t.Errorf("it said ended %d times and read %d times, want 1 and 2", len(left), h.reads)
+		}
+	})
+	withChannel(t, channelSpec{}, func(h *herald) { // a flush does not wait for it, nor for a subscriber that has left
+		h.happen(3)
+		h.now(true, nil)
+		h.open()
+		asker := h.stage.client()
+		asker.ask(flush{})
+		h.client.leave()
+		h.tell(factsRead{err: damaged})
+		same(t, asker.take(), flushed{})
+	})
+}
+
 // Whatever is recorded and acknowledged when, and however often the channel is
 // made again: every fact above the last acknowledged one is told in order, or
 // was forgotten by the journal and said to be.

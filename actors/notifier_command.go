@@ -65,7 +65,7 @@ func (e *commandNotifier) Receive(ctx actor.Context) {
 		if msg.gen == e.notice.gen {
 			e.run(ctx)
 		}
-	case messages.Unsubscribed: // the supervisor has dropped the remaining notices
+	case messages.Unsubscribed: // the remaining notices were dropped, or wait for the next node
 	default:
 		e.answered(ctx, msg)
 	}

@@ -55,7 +55,7 @@ func (w *webhookNotifier) Receive(ctx actor.Context) {
 		if msg.gen == w.notice.gen {
 			w.try(ctx)
 		}
-	case messages.Unsubscribed: // the supervisor has dropped the remaining notices
+	case messages.Unsubscribed: // the remaining notices were dropped, or wait for the next node
 	default:
 		unhandled(ctx, w.deps)
 	}

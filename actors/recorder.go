@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -25,7 +26,7 @@ type recorder struct {
 	aside   JournalEntry // written with pending
 	armed   bool         // a commit is in the mailbox or its timer runs
 
-	failing bool
+	failing error         // of the newest try; nil: the journal works
 	wait    time.Duration // before the next try
 	gen     int
 	cancel  scheduler.CancelFunc
@@ -182,7 +183,7 @@ func (r *recorder) keep(outputs []SmallOutput) {
 func (r *recorder) fail(ctx actor.Context, err error) {
 	never := lastWord(err) != nil
 	ctx.Send(ctx.Parent(), recordFailed{err: err, never: never})
-	r.failing, r.armed = true, true
+	r.failing, r.armed = err, true
 	if never {
 		return
 	}
@@ -202,23 +203,31 @@ func lastWord(err error) *messages.Error {
 
 // works reports once that the journal takes facts again.
 func (r *recorder) works(ctx actor.Context) {
-	if r.failing {
+	if r.failing != nil {
 		ctx.Send(ctx.Parent(), recordFailed{})
 	}
-	r.failing, r.wait = false, 0
+	r.failing, r.wait = nil, 0
 }
 
 // read answers a channel from the journal. Pending facts are delivered to it later. A journal
 // that will never be read takes no facts either.
 func (r *recorder) read(ctx actor.Context, m readFacts) {
 	if r.ready {
-		if err := answerRead(ctx, r.deps.Journal, m, r.written()); lastWord(err) != nil && !r.failing {
+		if err := answerRead(ctx, r.deps.Journal, m, r.written()); lastWord(err) != nil && r.failing == nil {
 			r.fail(ctx, err)
 		}
 		return
 	}
+	refuseRead(ctx, m, cmp.Or(r.failing, errNotOpen))
+}
+
+// errNotOpen is the error of reads before the journal is open.
+var errNotOpen = errors.New("the journal is not open yet")
+
+// refuseRead answers a channel that its page cannot be read.
+func refuseRead(ctx actor.Context, m readFacts, err error) {
 	if ctx.Sender() != nil && reachable(ctx, ctx.Sender()) {
-		ctx.Respond(factsRead{after: m.after, err: errors.New("the journal is not open yet")})
+		ctx.Respond(factsRead{after: m.after, err: err})
 	}
 }
 

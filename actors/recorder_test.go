@@ -210,6 +210,19 @@ func TestFaultRecorderOpensLater(t *testing.T) {
 	})
 }
 
+// A journal that can never be opened is one that can never be read.
+func TestFaultRecorderNeverOpens(t *testing.T) {
+	withRecorder(t, func(s *stage, j *testJournal) {
+		damaged := &messages.Error{Code: messages.Refused, Message: "it is damaged", Hint: "restore it"}
+		j.fail = damaged
+		s.raise(recorderProps(s.deps), kindRecorder)
+		same(t, s.heard.take(), recordFailed{err: damaged, never: true})
+		c := s.client()
+		c.ask(readFacts{after: 7, limit: 10})
+		same(t, c.take(), factsRead{after: 7, err: damaged})
+	})
+}
+
 // A recorder that dies over a commit is made again. Facts that had queued up
 // behind those that died with it must not overtake them.
 func TestFaultRecorderRestarts(t *testing.T) {

@@ -96,6 +96,9 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	if r.Now {
 		spec.after = spec.last
 	}
+	if s.unwritable() { // later facts are never recorded
+		spec.newest = spec.last
+	}
 	before, came := s.channels.past[id]
 	switch {
 	case known:

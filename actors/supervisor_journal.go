@@ -226,5 +226,12 @@ func (s *supervisor) readFacts(ctx actor.Context, m readFacts) {
 		answerRead(ctx, s.inlineJournal, m, s.newest())
 	case s.recorder != nil:
 		ctx.RequestWithCustomSender(s.recorder, m, ctx.Sender())
+	default:
+		refuseRead(ctx, m, errRecorderLost)
 	}
+}
+
+// errRecorderLost is the error of reads after recorderLost.
+var errRecorderLost = &messages.Error{
+	Code: messages.ResourceExhausted, Reason: "journal", Message: "its recorder crashed too often", Hint: "look at the log",
 }

@@ -126,6 +126,7 @@ type Unsubscribed struct {
 	quiet
 	Channel ChannelID
 	Reason  string
+	Err     *Error // why later facts cannot be read; nil: another reason
 }
 
 // ChannelReplaced is the reason of Unsubscribed after another subscriber took the channel.

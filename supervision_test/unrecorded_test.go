@@ -2,6 +2,8 @@ package supervision_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -280,6 +282,45 @@ func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 		}
 		want(h, "processes", len(h.engine.Ever()), 3)
 	}, plan{fake: serial})
+}
+
+// A subscriber of a journal that is never read again gets an error that says what to do. One
+// that has all that was recorded knows the whole past.
+func TestFaultSubscribersWithoutAJournal(t *testing.T) {
+	for _, j := range unwritten[:2] {
+		t.Run(j.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				c, p := h.start(messages.RunCommand{Program: messages.Program{Text: "make"}})
+				j.begin(h)
+				p.Exit(0)
+				finished(c)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				s, err := h.node.Subscribe(ctx, messages.Subscribe{})
+				if err != nil {
+					h.Fatal(err)
+				}
+				_, err = s.Next(ctx)
+				var coded *messages.Error
+				if !errors.As(err, &coded) || !strings.HasPrefix(coded.Message, "cannot read the journal: ") || coded.Hint == "" {
+					h.Errorf("got %v, want that the journal cannot be read", err)
+				}
+				h.after(0)
+				want(h, "channels", len(h.stage.all("channel")), 0)
+				if err := s.Close(); err != nil {
+					h.Error(err)
+				}
+				if s, err = h.node.Subscribe(ctx, messages.Subscribe{After: h.ledger.last()}); err != nil {
+					h.Fatal(err)
+				}
+				want(h, "newest", s.Newest(), h.ledger.last())
+				if err := s.Close(); err != nil {
+					h.Error(err)
+				}
+				h.endUnrecorded()
+			}, plan{slow: true})
+		})
+	}
 }
 
 // Who waits for a turn is ended if nobody writes the journal any more. A damage is

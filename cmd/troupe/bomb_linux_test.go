@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -46,7 +47,7 @@ func TestFaultForkBombBesideDaemonAndKeeper(t *testing.T) {
 
 	bomb := m.run(messages.RunCommand{Program: messages.Program{Text: "b() { b | b & }; b; sleep 600", Shell: "bash"}})
 	m.prints(bomb.ID, "fork: ")
-	_, err = m.client.Stop(t.Context(), messages.StopCommand{Job: bomb.ID, Reason: "it is a bomb"})
+	_, err = host.Ask(t.Context(), m.client.Host(), messages.StopCommand{Job: bomb.ID, Reason: "it is a bomb"})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, m.awaitEnd(bomb.ID).End.Outcome)
 	require.Equal(t, keeper, m.keeper())

@@ -42,6 +42,13 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	q.err.has(t, "restore it from a backup; then restart")
 	q.ends(cli.StatusOwn)
 	require.NotContains(t, q.err.String(), "retries by itself")
+	for _, verb := range [][]string{{"events"}, {"events", "-f", "--after", "0"}} {
+		q = d.beside(verb...).start()
+		q.rest()
+		q.err.has(t, "cannot read the journal: the journal")
+		q.err.has(t, "restore it from a backup; then restart")
+		q.ends(cli.StatusMissing)
+	}
 	logs := d.beside("logs", "-f", "talks").start()
 	require.Equal(t, "begun", logs.line())
 	q = d.beside("doctor").start()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/messages"
 )
@@ -105,7 +106,7 @@ func (c *chaos) ended(r *chaosRound) map[string]messages.Record {
 	defer tick.Stop()
 	var before []string // what was open in the last list that came
 	for {
-		list, err := c.client.Jobs(ctx, messages.ListJobs{Finished: true})
+		list, err := host.Ask(ctx, c.client.Host(), messages.ListJobs{Finished: true})
 		records, open := map[string]messages.Record{}, []string{}
 		for _, job := range list.Jobs {
 			if !slices.ContainsFunc(r.jobs, func(j *chaosJob) bool { return j.key == job.Name }) {

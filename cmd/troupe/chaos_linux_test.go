@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli/config"
 	"troupe/internal/test/need"
 	"troupe/messages"
@@ -299,11 +300,11 @@ func (c *chaos) groupNames() (names []string) {
 // closeShells closes all sessions but the one of jobs without a session.
 func (c *chaos) closeShells() {
 	c.t.Helper()
-	sessions, err := c.client.Sessions(c.t.Context(), "")
+	list, err := host.Ask(c.t.Context(), c.client.Host(), messages.ListSessions{})
 	require.NoError(c.t, err)
-	for _, s := range sessions {
+	for _, s := range list.Sessions {
 		if s.Backend == messages.BackendShell || s.Backend == messages.BackendShellPTY {
-			_, err := c.client.CloseSession(c.t.Context(), messages.CloseSession{Scope: s.Scope, Session: s.Session})
+			_, err := host.Ask(c.t.Context(), c.client.Host(), messages.CloseSession{Scope: s.Scope, Session: s.Session})
 			require.NoError(c.t, err)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -29,7 +30,7 @@ func closeCommand(m *cli.Main) *cobra.Command {
 	}
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
 		f := stopFlags{grace: grace}
-		closed, err := a.CloseSession(a.Ctx, messages.CloseSession{
+		closed, err := host.Ask(a.Ctx, a.Host(), messages.CloseSession{
 			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.Args[0]), Grace: f.span(), Reason: "troupe close",
 		})
 		if err != nil {

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"errors"
+	_ "embed" // bashWords
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -30,7 +29,11 @@ daemon's jobs if the daemon answers at once.`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return errors.Join(root.GenBashCompletionV2(m.Out, true), writeText(m.Out, bashWords))
+				if err := root.GenBashCompletionV2(m.Out, true); err != nil {
+					return err
+				}
+				_, err := m.Out.WriteString(bashWords)
+				return err
 			case "zsh":
 				return root.GenZshCompletion(m.Out)
 			case "fish":
@@ -48,37 +51,9 @@ daemon's jobs if the daemon answers at once.`,
 // bashWords replaces the function with which cobra's bash script splits a line into words.
 // Cobra's needs the package bash-completion and prints an error for each Tab without it.
 // bash breaks words at = and :; the replacement joins them again.
-const bashWords = `
-__troupe_init_completion()
-{
-    COMPREPLY=()
-    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
-        _get_comp_words_by_ref "$@" cur prev words cword
-        return
-    fi
-    local i word line=$COMP_LINE broken=
-    words=()
-    for i in "${!COMP_WORDS[@]}"; do
-        word=${COMP_WORDS[i]}
-        if [[ $i -gt 0 && $line != [[:blank:]]* && ( -n $broken || $word == [=:]* ) ]]; then
-            words[${#words[@]}-1]+=$word
-        else
-            words+=("$word")
-        fi
-        broken=
-        [[ $word == [=:]* ]] && broken=yes
-        line=${line#"${line%%[![:blank:]]*}"}
-        line=${line#"$word"}
-        [[ $i -eq $COMP_CWORD ]] && cword=$((${#words[@]} - 1))
-    done
-    cur=${words[cword]} prev=${words[cword > 0 ? cword - 1 : 0]}
-}
-`
-
-func writeText(to io.Writer, text string) error {
-	_, err := io.WriteString(to, text)
-	return err
-}
+//
+//go:embed completion.bash
+var bashWords string
 
 // flagWords lists the values of flags that take one of a fixed set.
 var flagWords = map[string][]string{

@@ -23,7 +23,7 @@ func deadlineCommand(m *cli.Main) *cobra.Command {
 		return err
 	}
 	connect.InScope(cmd, 1)
-	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return connect.Acknowledge(a, a.Deadline(a.Ctx, r)) })
+	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error { return connect.Acknowledge(a, r) })
 }
 
 // deadlineOf parses +D, D or none.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/test/need"
 	"troupe/messages"
@@ -90,7 +91,7 @@ func TestFaultOutputOfALostJob(t *testing.T) {
 	unread := m.run(messages.RunCommand{Labels: messages.Labels{Name: "unread"}, Program: messages.Program{Text: "read x <gate; echo said; echo > printed; exec sleep 600"}, Dir: m.dir})
 	measured := m.run(messages.RunCommand{Labels: messages.Labels{Name: "measured"}, Program: messages.Program{Text: "echo said; exec sleep 600"}})
 	settles(t, "jobs that have printed nothing", 0, func() int {
-		job, err := m.client.Job(t.Context(), measured.ID)
+		job, err := m.find(measured.ID)
 		require.NoError(t, err)
 		return 5 - int(job.Output[0].Bytes)
 	})
@@ -143,10 +144,10 @@ func TestFaultDeadlineWithoutADaemon(t *testing.T) {
 	asSet := m.run(r)
 	r.Timeout = time.Hour
 	shorter, longer := m.run(r), messages.Record{}
-	require.NoError(t, m.client.Deadline(t.Context(), messages.ChangeDeadline{Job: messages.JobID(shorter.UID), After: 700 * time.Millisecond}))
+	m.deadline(shorter, 700*time.Millisecond)
 	r.Timeout = 5 * time.Second
 	longer = m.run(r)
-	require.NoError(t, m.client.Deadline(t.Context(), messages.ChangeDeadline{Job: messages.JobID(longer.UID), After: time.Hour}))
+	m.deadline(longer, time.Hour)
 	cgroup := cgroupOf(t, longer.PID)
 	m.killed()
 	for _, job := range []messages.Record{asSet, shorter} {
@@ -162,13 +163,20 @@ func TestFaultDeadlineWithoutADaemon(t *testing.T) {
 		require.Zero(t, job.End.Children)
 	}
 	settles(t, "jobs that the keeper has not told of", 0, func() int {
-		job, err := m.client.Job(t.Context(), messages.JobID(longer.UID))
+		job, err := m.find(messages.JobID(longer.UID))
 		require.NoError(t, err)
 		return map[bool]int{false: 1}[job.State == messages.Running]
 	})
 	require.Equal(t, cgroup, cgroupOf(t, longer.PID))
-	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(longer.UID), Grace: -1})
+	_, err := host.Ask(t.Context(), m.client.Host(), messages.StopCommand{Job: messages.JobID(longer.UID), Grace: -1})
 	require.NoError(t, err)
+}
+
+// deadline gives a job so much time from now on.
+func (m *mortal) deadline(job messages.Record, after time.Duration) {
+	m.t.Helper()
+	_, err := host.Ask(m.t.Context(), m.client.Host(), messages.ChangeDeadline{Job: messages.JobID(job.UID), After: after})
+	require.NoError(m.t, err)
 }
 
 // What a keeper moves it does not read: not one byte of 300 MB comes into it.
@@ -182,7 +190,7 @@ func TestOutputNeverEntersTheKeeper(t *testing.T) {
 	job := m.run(messages.RunCommand{Program: messages.Program{Text: "head -c 314572800 /dev/zero; sleep 600"}})
 	m.holds(job, 300<<20)
 	require.Less(t, procNumber(keeper, "io", "rchar")-before, 1<<20) // by the end of the job the kernel adds what that has read
-	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(job.UID), Grace: -1})
+	_, err := host.Ask(t.Context(), m.client.Host(), messages.StopCommand{Job: messages.JobID(job.UID), Grace: -1})
 	require.NoError(t, err)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -24,14 +25,14 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	}
 	open := func() (sessions []messages.SessionID, scopes []messages.ScopePath) {
 		t.Helper()
-		all, err := m.client.Sessions(t.Context(), "")
+		all, err := host.Ask(t.Context(), m.client.Host(), messages.ListSessions{})
 		require.NoError(t, err)
-		for _, s := range all {
+		for _, s := range all.Sessions {
 			sessions = append(sessions, s.Session)
 		}
-		paths, err := m.client.Scopes(t.Context(), "")
+		paths, err := host.Ask(t.Context(), m.client.Host(), messages.ListScopes{})
 		require.NoError(t, err)
-		for _, s := range paths {
+		for _, s := range paths.Scopes {
 			scopes = append(scopes, s.Path)
 		}
 		return sessions, scopes
@@ -40,7 +41,7 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	require.NoError(t, err)
 	run("lives", "export KNOWN=1; cd /tmp")
 	require.Equal(t, 3, run("ended", "export KNOWN=1; cd /tmp; exit 3").End.Shell())
-	_, err = m.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})
+	_, err = host.Ask(t.Context(), m.client.Host(), messages.CloseScope{Path: "a"})
 	require.NoError(t, err)
 	for e, err := range m.client.Events(t.Context(), messages.Subscribe{}) { // of a shell that had ended before, the engine does not know
 		require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	require.Equal(t, 0, run("lives", `test -z "$KNOWN" -a "$PWD" = /`).End.Shell())
 
 	require.Equal(t, 3, run("stays", "export KNOWN=1; cd /tmp; exit 3").End.Shell())
-	_, err = m.client.CloseSession(t.Context(), messages.CloseSession{Scope: "a/b", Session: "lives"})
+	_, err = host.Ask(t.Context(), m.client.Host(), messages.CloseSession{Scope: "a/b", Session: "lives"})
 	require.NoError(t, err)
 	m.killed()
 	m.again()

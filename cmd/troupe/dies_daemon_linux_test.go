@@ -16,6 +16,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/cli/config"
 	"troupe/internal/test/need"
 	"troupe/messages"
@@ -55,7 +56,7 @@ func TestFaultDaemonDiesOverAStream(t *testing.T) {
 				pause(60 * time.Millisecond)
 				m.killed()
 				m.again()
-				now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
+				now, err := m.find(messages.JobID(job.UID))
 				require.NoError(t, err)
 				if now.State == messages.Running {
 					kills++
@@ -136,7 +137,7 @@ func TestFaultDaemonDiesAroundAStartWithoutAKey(t *testing.T) {
 		m.dies()
 		m.again()
 		require.NoError(t, <-requested, "it comes back to the next daemon")
-		job, err := m.client.Job(t.Context(), messages.JobID(r.UID))
+		job, err := m.find(messages.JobID(r.UID))
 		require.NoError(t, err)
 		if job = m.awaitEnd(messages.JobID(job.UID)); job.End.Outcome == messages.FailedToStart {
 			require.NoFileExists(t, file, "a job that failed to start has run")
@@ -223,7 +224,7 @@ func TestFaultDaemonDiesWithAThousandJobs(t *testing.T) {
 	begun := time.Now()
 	m.again()
 	settles(t, "jobs that are not adopted", 0, func() int {
-		list, err := m.client.Jobs(t.Context(), messages.ListJobs{})
+		list, err := host.Ask(t.Context(), m.client.Host(), messages.ListJobs{})
 		require.NoError(t, err)
 		there := map[messages.UID]bool{}
 		for _, job := range list.Jobs { // the keeper reports a start that was not recorded yet
@@ -241,7 +242,7 @@ func TestFaultDaemonDiesWithAThousandJobs(t *testing.T) {
 	took := time.Since(begun)
 	t.Logf("%d jobs were adopted within %s of the start of the daemon", n, took)
 	require.Less(t, took, tooLong/4) // the figure is the benchmark's
-	stopped, err := m.client.Stop(t.Context(), messages.StopCommand{Scope: "main", Grace: -1})
+	stopped, err := host.Ask(t.Context(), m.client.Host(), messages.StopCommand{Scope: "main", Grace: -1})
 	require.NoError(t, err)
 	require.Len(t, stopped.Jobs, n)
 	require.Empty(t, stopped.Survivors)
@@ -304,7 +305,7 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 		m.again()
 		m.awaitEnd(messages.JobID(more.UID))
 		settles(t, "outputs in memory, each of which is a descriptor", 0, func() int { // a job is over a moment after its result
-			_, err := m.client.Remove(t.Context(), messages.JobID(more.UID))
+			_, err := host.Ask(t.Context(), m.client.Host(), messages.RemoveJob{Job: messages.JobID(more.UID)})
 			return map[bool]int{true: 0, false: 1}[err == nil]
 		})
 	}
@@ -318,7 +319,7 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 	settles(t, "threads", threads+kills*2/3, func() int { return listed(keeper, "task") })
 	// Emptied ones are kept for the next jobs, as many as there were at once on a busy machine.
 	settles(t, "cgroups", groups+kills/2, func() int { return directories(cgroup) })
-	now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
+	now, err := m.find(messages.JobID(job.UID))
 	require.NoError(t, err)
 	require.Equal(t, messages.Running, now.State)
 	defer func() { _ = syscall.Kill(now.PID, syscall.SIGKILL) }() // its keeper dies without a successor

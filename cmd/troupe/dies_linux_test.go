@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli/config"
 	"troupe/internal/test/need"
 	"troupe/messages"
@@ -89,11 +90,17 @@ func (m *mortal) awaitEnd(id messages.JobID) messages.Record {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 3*tooLong)
 	defer cancel()
-	_, err := m.client.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}})
+	_, err := host.Ask(ctx, m.client.Host(), messages.WaitJobs{Jobs: []messages.JobID{id}})
 	require.NoError(m.t, err)
-	job, err := m.client.Job(ctx, id)
+	job, err := m.find(id)
 	require.NoError(m.t, err)
 	return job
+}
+
+// find asks for a job.
+func (m *mortal) find(id messages.JobID) (messages.Record, error) {
+	found, err := host.Ask(m.t.Context(), m.client.Host(), messages.FindJob{Job: id})
+	return found.Job, err
 }
 
 // keeper is the process that holds the jobs.

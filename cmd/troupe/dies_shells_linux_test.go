@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -44,7 +45,7 @@ func TestKilledKeepersShells(t *testing.T) {
 	require.Equal(t, []int{2, 0, 0}, []int{m.kept("troupe-shell-*/kept0"), m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
 	require.Equal(t, 0, m.inShell("s", messages.BackendShell, `test "$KNOWN" = 1`).End.Shell())
 	for _, session := range []messages.SessionID{"s", "closed"} {
-		_, err := m.client.CloseSession(t.Context(), messages.CloseSession{Session: session})
+		_, err := host.Ask(t.Context(), m.client.Host(), messages.CloseSession{Session: session})
 		require.NoError(t, err)
 	}
 	settles(t, "directories of shells", 0, func() int { return m.kept("troupe-shell-*") })
@@ -64,7 +65,7 @@ func TestAShellsOwnOutputGoesWithIt(t *testing.T) {
 	require.NoError(t, os.WriteFile(begin, []byte("\n"), 0o600))
 	_, err := os.ReadFile(done)
 	require.NoError(t, err)
-	_, err = m.client.CloseSession(t.Context(), messages.CloseSession{Session: "s"})
+	_, err = host.Ask(t.Context(), m.client.Host(), messages.CloseSession{Session: "s"})
 	require.NoError(t, err)
 	settles(t, "outputs of the session", 1, func() int { return m.kept("sessions/s/*") })
 	require.Equal(t, 1, m.kept("sessions/s/"+string(job.UID)+"*"))

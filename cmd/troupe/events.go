@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -53,11 +54,11 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
 	}
 	if f.job != "" {
-		job, err := a.Job(a.Ctx, messages.JobID(f.job))
+		found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(f.job)})
 		if err != nil {
 			return err
 		}
-		r.Filter.Job = connect.UID(job) // a later job can have the same name
+		r.Filter.Job = connect.UID(found.Job) // a later job can have the same name
 	}
 	events := a.PastEvents
 	if f.follow {
@@ -93,19 +94,19 @@ func eventText(e wire.Event, now time.Time) string {
 	case e.Job != nil:
 		text := fmt.Sprintf("%s %s", e.Job.ID, what)
 		if e.Job.State.Ended() {
-			text += " (" + endText(*e.Job) + ")"
+			text += " (" + out.EndText(*e.Job) + ")"
 		}
 		if e.Kind == wire.CommandNotified {
 			for _, n := range e.Job.OnFinish {
-				text += "; " + out.Shorten(n.To, noticeWidth) + " " + noticeText(n)
+				text += "; " + out.Shorten(n.To, noticeWidth) + " " + out.NoticeText(n)
 			}
 			return text
 		}
-		return text + "  " + out.Shorten(e.Job.Command, recordWidth)
+		return text + "  " + out.Shorten(e.Job.Command, out.RecordWidth)
 	case e.Session != nil:
-		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + prefixed(": ", e.Session.Reason)
+		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + out.Prefixed(": ", e.Session.Reason)
 	case e.Scope != nil:
-		return what + " " + string(e.Scope.Path) + prefixed(": ", e.Scope.Reason)
+		return what + " " + string(e.Scope.Path) + out.Prefixed(": ", e.Scope.Reason)
 	case e.Kind == wire.FactsDropped && e.Seq < e.From:
 		return fmt.Sprintf("event numbers restart with a new journal; events after %d are unknown", e.From-1)
 	case e.Kind == wire.FactsDropped:

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -48,7 +49,7 @@ func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 			most[pid] = max(most[pid], procNumber(pid, "status", "VmRSS")>>10)
 		}
 		start := time.Now()
-		_, err := m.client.Job(t.Context(), ids[1])
+		_, err := m.find(ids[1])
 		require.NoError(t, err)
 		slowest = max(slowest, time.Since(start))
 		require.LessOrEqual(t, stored(t, filepath.Join(m.state, "keeper/logs")), int64(jobs*(quota+(8<<20))), "bytes on the disk")
@@ -65,7 +66,7 @@ func TestFaultFloodsOfTwentyJobs(t *testing.T) {
 // endsAll stops what runs in a scope, and wants nothing left.
 func (m *mortal) endsAll(scope messages.ScopePath, jobs int) {
 	m.t.Helper()
-	stopped, err := m.client.Stop(m.t.Context(), messages.StopCommand{Scope: scope, Grace: -1})
+	stopped, err := host.Ask(m.t.Context(), m.client.Host(), messages.StopCommand{Scope: scope, Grace: -1})
 	require.NoError(m.t, err)
 	require.Len(m.t, stopped.Jobs, jobs)
 	require.Empty(m.t, stopped.Survivors)
@@ -119,11 +120,11 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	fills(t, state)
 	m.again()
 	for _, job := range []messages.Record{merged, apart} {
-		now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
+		now, err := m.find(messages.JobID(job.UID))
 		require.NoError(t, err)
 		require.Equal(t, messages.Running, now.State)
 	}
-	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(ends.UID), Grace: -1})
+	_, err := host.Ask(t.Context(), m.client.Host(), messages.StopCommand{Job: messages.JobID(ends.UID), Grace: -1})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, m.awaitEnd(messages.JobID(ends.UID)).End.Outcome)
 	require.NoError(t, unix.Mount("", state, "", unix.MS_REMOUNT, "size=300m"))
@@ -152,7 +153,7 @@ func fills(t *testing.T, dir string) {
 func (m *mortal) flagged(job messages.Record, flag messages.Flag) {
 	m.t.Helper()
 	settles(m.t, "jobs without "+string(flag), 0, func() int {
-		now, err := m.client.Job(m.t.Context(), messages.JobID(job.UID))
+		now, err := m.find(messages.JobID(job.UID))
 		require.NoError(m.t, err)
 		return map[bool]int{false: 1}[now.HasFlag(flag)]
 	})
@@ -184,7 +185,7 @@ func TestFaultNoDescriptorsInTheKeeper(t *testing.T) {
 	m.killed() // the next daemon is let in, and has what runs
 	m.again()
 	require.Equal(t, keeper, m.keeper())
-	now, err := m.client.Job(t.Context(), messages.JobID(runs.UID))
+	now, err := m.find(messages.JobID(runs.UID))
 	require.NoError(t, err)
 	require.Equal(t, messages.Running, now.State)
 	require.NoError(t, unix.Prlimit(keeper, unix.RLIMIT_NOFILE, &whole, nil))

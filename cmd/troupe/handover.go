@@ -18,6 +18,6 @@ func handoverCommand(m *cli.Main) *cobra.Command {
 	check := func(a *connect.Command) error { return connect.CheckScope(a, "", a.Args[1]) }
 	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
-		return connect.Acknowledge(a, a.HandOver(a.Ctx, messages.HandOver{Job: messages.JobID(a.Args[0]), To: messages.ScopePath(a.Args[1])}))
+		return connect.Acknowledge(a, messages.HandOver{Job: messages.JobID(a.Args[0]), To: messages.ScopePath(a.Args[1])})
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/test/need"
 	"troupe/messages"
 )
@@ -77,7 +78,7 @@ func (p *process) reads(name string) string {
 // keys types them at a job.
 func (m *mortal) keys(id messages.JobID, keys string) {
 	m.t.Helper()
-	_, err := m.client.Input(m.t.Context(), messages.WriteInput{Job: id, Keys: keys})
+	_, err := host.Ask(m.t.Context(), m.client.Host(), messages.WriteInput{Job: id, Keys: keys})
 	require.NoError(m.t, err)
 }
 
@@ -91,7 +92,7 @@ func (m *mortal) screenIs(id messages.JobID, right func(lines []string) bool) {
 		}
 	}()
 	settles(m.t, "screens that are wrong", 0, func() int {
-		s, err := m.client.Screen(m.t.Context(), id)
+		s, err := host.Ask(m.t.Context(), m.client.Host(), messages.ReadScreen{Job: id})
 		require.NoError(m.t, err)
 		if lines = s.Lines; right(lines) {
 			return 0
@@ -145,7 +146,7 @@ func TestKeysInPrograms(t *testing.T) {
 		m.screenHas(job.ID, "\nbegun")
 		m.keys(job.ID, "<C-c>{up}{up}{enter}") // the last line but one again
 		m.screenIs(job.ID, func(lines []string) bool { return strings.Count(strings.Join(lines, "\n"), "\none Xtwo") == 2 })
-		_, err := m.client.Input(t.Context(), messages.WriteInput{Job: job.ID, Paste: "echo a\necho b\n"})
+		_, err := host.Ask(t.Context(), m.client.Host(), messages.WriteInput{Job: job.ID, Paste: "echo a\necho b\n"})
 		require.NoError(t, err)
 		m.screenHas(job.ID, "echo a\necho b") // and has run none of it
 		m.keys(job.ID, "{enter}")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -45,9 +46,9 @@ func TestFaultLesseeIsKilled(t *testing.T) {
 			one, two, front := messages.JobID(p.line()), messages.JobID(p.line()), messages.JobID(p.line())
 			settles(t, "processes that have not begun", 0, func() int { return max(3*treeSize-len(marked(mark)), 0) })
 			if keeps {
-				promoted, err := m.client.Promote(t.Context(), messages.PromoteCommand{Job: one, Keep: true})
+				promoted, err := host.Ask(t.Context(), m.client.Host(), messages.PromoteCommand{Job: one, Keep: true})
 				require.NoError(t, err)
-				require.True(t, promoted.Kept())
+				require.True(t, promoted.Job.Kept())
 			}
 			p.send(syscall.SIGKILL)
 			for _, id := range []messages.JobID{two, front} {
@@ -66,7 +67,7 @@ func TestFaultLesseeIsKilled(t *testing.T) {
 			m.killed()
 			m.again()
 			require.True(t, m.runs(one).Kept())
-			_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: one, Grace: -1})
+			_, err := host.Ask(t.Context(), m.client.Host(), messages.StopCommand{Job: one, Grace: -1})
 			require.NoError(t, err)
 			settles(t, "processes", 0, func() int { return len(marked(mark)) })
 		})
@@ -79,7 +80,7 @@ func (m *mortal) runs(id messages.JobID) (job messages.Record) {
 	m.t.Helper()
 	settles(m.t, "starts that are not told", 0, func() int {
 		var err error
-		job, err = m.client.Job(m.t.Context(), id)
+		job, err = m.find(id)
 		require.NoError(m.t, err)
 		return map[bool]int{true: 1, false: 0}[job.State == messages.Starting]
 	})
@@ -89,16 +90,16 @@ func (m *mortal) runs(id messages.JobID) (job messages.Record) {
 
 func (m *mortal) scopes(path messages.ScopePath) int {
 	m.t.Helper()
-	list, err := m.client.Scopes(m.t.Context(), path)
+	list, err := host.Ask(m.t.Context(), m.client.Host(), messages.ListScopes{Path: path})
 	require.NoError(m.t, err)
-	return len(list)
+	return len(list.Scopes)
 }
 
 func (m *mortal) sessions(scope messages.ScopePath) int {
 	m.t.Helper()
-	list, err := m.client.Sessions(m.t.Context(), scope)
+	list, err := host.Ask(m.t.Context(), m.client.Host(), messages.ListSessions{Scope: scope})
 	require.NoError(m.t, err)
-	return len(list)
+	return len(list.Sessions)
 }
 
 // A daemon that is killed, or ended in order, takes nothing of its clients' scopes along:
@@ -110,7 +111,7 @@ func TestFaultDaemonDiesUnderALease(t *testing.T) {
 	require.NoError(t, err)
 	job := m.run(messages.RunCommand{Scope: leased, Program: messages.Program{Argv: []string{"sleep", "600"}}})
 	for _, end := range []func(){m.dies, func() {
-		_, err := m.client.ShutDown(t.Context(), messages.ShutdownNode{KeepJobs: true})
+		_, err := host.Ask(t.Context(), m.client.Host(), messages.ShutdownNode{KeepJobs: true})
 		require.NoError(t, err)
 		<-m.ended
 	}} {

@@ -59,7 +59,7 @@ func TestFaultMemoryPressureEndsJobs(t *testing.T) {
 	require.Equal(t, keeper, m.keeper())
 	killed := 0
 	for _, job := range append(jobs, first) {
-		now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
+		now, err := m.find(messages.JobID(job.UID))
 		require.NoError(t, err)
 		require.NotEqual(t, messages.Lost, now.End.Outcome)
 		if now.End.OOM == messages.Yes {

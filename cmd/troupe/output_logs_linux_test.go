@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
 	"troupe/internal/journal"
@@ -94,7 +95,7 @@ func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 		return len(all)
 	}
 	require.Equal(t, 1, logs())
-	_, err := m.client.ShutDown(t.Context(), messages.ShutdownNode{}) // after it all is settled
+	_, err := host.Ask(t.Context(), m.client.Host(), messages.ShutdownNode{}) // after it all is settled
 	require.NoError(t, err)
 	m.ends(0)
 	path := filepath.Join(m.state, config.JournalName)
@@ -107,7 +108,7 @@ func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
 	require.NoError(t, b.Append([]messages.FactRecorded{{Seq: 1, Fact: messages.CommandFinished{Job: job}}, {Seq: 2, Fact: messages.CommandRetired{Job: retired}}}))
 	require.NoError(t, b.Close())
 	m.again()
-	_, err = m.client.Job(t.Context(), messages.JobID(job.UID))
+	_, err = m.find(messages.JobID(job.UID))
 	require.ErrorIs(t, err, &messages.Error{Code: messages.NotFound})
 	settles(t, "logs", 0, logs)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
@@ -31,13 +32,13 @@ func (m *mortal) shows(id messages.JobID) wire.Screen {
 
 func (m *mortal) types(id messages.JobID, keys string) {
 	m.t.Helper()
-	_, err := m.client.Input(m.t.Context(), messages.WriteInput{Job: id, Data: []byte(keys)})
+	_, err := host.Ask(m.t.Context(), m.client.Host(), messages.WriteInput{Job: id, Data: []byte(keys)})
 	require.NoError(m.t, err)
 }
 
 func (m *mortal) prints(id messages.JobID, pattern string) {
 	m.t.Helper()
-	end, err := m.client.Await(m.t.Context(), messages.WaitJobs{
+	end, err := host.Ask(m.t.Context(), m.client.Host(), messages.WaitJobs{
 		Jobs: []messages.JobID{id}, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: pattern}, Timeout: tooLong,
 	})
 	require.NoError(m.t, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -16,9 +17,9 @@ func promoteCommand(m *cli.Main) *cobra.Command {
 	}
 	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
-		job, err := a.Promote(a.Ctx, messages.PromoteCommand{Job: messages.JobID(a.Args[0]), Keep: true})
+		promoted, err := host.Ask(a.Ctx, a.Host(), messages.PromoteCommand{Job: messages.JobID(a.Args[0]), Keep: true})
 		if err == nil && a.JSON {
-			return a.Object(job)
+			return a.Object(promoted.Job)
 		}
 		return err
 	})

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -56,7 +56,7 @@ func listJobs(a *connect.Command, f *psFlags) error {
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
 	}
-	list, err := a.Jobs(a.Ctx, r)
+	list, err := host.Ask(a.Ctx, a.Host(), r)
 	switch {
 	case err != nil:
 		return err
@@ -70,78 +70,5 @@ func listJobs(a *connect.Command, f *psFlags) error {
 		}
 		return nil
 	}
-	return out.PrintTable(a.Main, jobTable(list.Jobs, time.Now()))
-}
-
-// jobTable lists jobs. SCOPE stays empty if all jobs are in the main scope, and SESSION for
-// the default session; the table omits columns without text.
-func jobTable(jobs []messages.Record, now time.Time) *out.Table {
-	t := &out.Table{Head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, Spare: []int{5, 3, 2}, Long: 1} // OUTPUT, SESSION, SCOPE; NAME
-	apart := slices.ContainsFunc(jobs, func(j messages.Record) bool { return j.Scope != messages.MainScope })
-	for _, j := range jobs {
-		scope, session := "", ""
-		if apart {
-			scope = string(j.Scope)
-		}
-		if j.Session != messages.DefaultSession {
-			session = string(j.Session)
-		}
-		size := outputBytes(j)
-		output := humanize.IBytes(size)
-		switch {
-		case len(j.Output) == 0:
-			output = "?" // the keeper did not report it
-		case size == 0 && j.HasFlag(messages.FlagOutputLost):
-			output = "lost"
-		}
-		t.Add(string(j.ID), j.Name, scope, session, statusText(j, now), output, j.Command)
-	}
-	return t
-}
-
-// outputBytes returns the bytes that a job has written to all streams.
-func outputBytes(j messages.Record) uint64 {
-	sum := int64(0)
-	for _, out := range j.Output {
-		sum += out.Bytes
-	}
-	return uint64(max(sum, 0))
-}
-
-// statusText describes the state of a job and its age.
-func statusText(j messages.Record, now time.Time) string {
-	if j.State.Ended() {
-		return endText(j) + ", " + out.Ago(now.Sub(j.End.At)) + " ago"
-	}
-	since := j.Started
-	if since.IsZero() {
-		since = j.Created
-	}
-	text := string(j.State) + " " + out.Ago(now.Sub(since))
-	switch {
-	case j.WaitingForSecret:
-		text += ", waits for a secret"
-	case j.WaitingForInput:
-		text += ", waits for input"
-	case j.HasFlag(messages.FlagLogBlocked):
-		text += ", output was blocked" // or still is: the flag stays after the log had room again
-	case !j.Background && j.State == messages.Running:
-		text += ", foreground"
-	}
-	return text
-}
-
-// endText describes the outcome of a job.
-func endText(j messages.Record) string {
-	switch j.End.Outcome {
-	case messages.Exited:
-		return fmt.Sprintf("exited %d", j.End.Shell())
-	case messages.Signaled:
-		return "signal " + j.End.Signal
-	case messages.TimedOut:
-		return "timed out"
-	case messages.FailedToStart:
-		return "failed to start"
-	}
-	return string(j.End.Outcome)
+	return out.PrintTable(a.Main, out.JobTable(list.Jobs, time.Now()))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -30,13 +31,13 @@ func scopesCommand(m *cli.Main) *cobra.Command {
 		return connect.CheckScope(a, "", at)
 	}
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
-		list, err := a.Scopes(a.Ctx, messages.ScopePath(at))
+		list, err := host.Ask(a.Ctx, a.Host(), messages.ListScopes{Path: messages.ScopePath(at)})
 		if err != nil {
 			return err
 		}
 		object := wire.ScopeList{V: wire.Version, Scopes: []wire.Scope{}}
 		t := &out.Table{Head: []string{"SCOPE", "JOBS", "SESSIONS", "QUOTA"}}
-		for _, s := range list {
+		for _, s := range list.Scopes {
 			object.Scopes = append(object.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
 			t.Add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
 		}

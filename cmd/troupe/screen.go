@@ -7,10 +7,12 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -24,12 +26,12 @@ it is the last screen.`,
 	}
 	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
-		s, err := a.Screen(a.Ctx, messages.JobID(a.Args[0]))
+		s, err := host.Ask(a.Ctx, a.Host(), messages.ReadScreen{Job: messages.JobID(a.Args[0])})
 		switch {
 		case err != nil:
 			return err
 		case a.JSON:
-			return a.Object(s)
+			return a.Object(screenObject(s))
 		}
 		if s.At < s.Bytes {
 			a.PrintError(fmt.Errorf("the screen lags the output by %s; the job prints faster than troupe draws", humanize.IBytes(uint64(s.Bytes-s.At))))
@@ -37,6 +39,14 @@ it is the last screen.`,
 		_, err = a.Main.Out.WriteString(screenText(s.Lines))
 		return err
 	})
+}
+
+// screenObject returns a screen as the API shows it.
+func screenObject(s messages.ScreenText) wire.Screen {
+	return wire.Screen{
+		V: wire.Version, Job: s.Job, Rows: s.Size.Rows, Cols: s.Size.Cols, Cursor: wire.Cursor{Row: s.Row, Col: s.Col, Visible: s.Visible},
+		Alternate: s.Alternate, Title: s.Title, Lines: wire.List(s.Lines), Keys: wire.Keys(s.Keys), Modes: s.Modes, At: s.At, Bytes: s.Bytes,
+	}
 }
 
 // screenText renders a screen as text, without the blank lines at its end.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -26,7 +27,7 @@ ended, newest first, also from before the daemon started.`,
 	cmd.Flags().StringVar(&scope, "scope", "", "only sessions at and below the scope `PATH`")
 	cmd.Flags().BoolVar(&recent, "recent", false, "list the last 100 sessions that have ended")
 	return connect.NewCommand(m, cmd, connect.Scoped(&scope), func(a *connect.Command) error {
-		list, err := a.ListSessions(a.Ctx, messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
+		list, err := host.Ask(a.Ctx, a.Host(), messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
 		switch {
 		case err != nil:
 			return err

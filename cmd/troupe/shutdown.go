@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/backends/keeper"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -32,25 +33,25 @@ it, and the daemon refuses to stop while it has jobs.`,
 		if err != nil {
 			return err
 		}
-		jobs, _ := a.Jobs(a.Ctx, messages.ListJobs{}) // only for their names
+		jobs, _ := host.Ask(a.Ctx, a.Host(), messages.ListJobs{}) // only for their names
 		ended := connect.WaitForExit(about.PID)
-		left, err := a.ShutDown(a.Ctx, messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
+		done, err := host.Ask(a.Ctx, a.Host(), messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
 		if err != nil {
 			return err
 		}
 		ended() // returns when the socket and the state directory are free for a new daemon
 		on := connect.FindRunning(about.State)
 		if a.JSON {
-			result := shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)}, Running: []messages.UID{}, Escaped: wire.List(on.Escaped)}
+			result := shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(done.Survivors)}, Running: []messages.UID{}, Escaped: wire.List(on.Escaped)}
 			result.Running = append(append(result.Running, on.Held...), on.Detached...)
 			err = a.Object(result)
 		} else {
 			printRunning(a.Main, on, jobs.Jobs)
 		}
-		for _, s := range left {
+		for _, s := range done.Survivors {
 			a.PrintError(out.SurvivorError(s))
 		}
-		if err == nil && len(left) > 0 {
+		if err == nil && len(done.Survivors) > 0 {
 			return cli.ExitStatus(cli.StatusSurvivors)
 		}
 		return err

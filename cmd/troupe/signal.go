@@ -28,6 +28,6 @@ func signalCommand(m *cli.Main) *cobra.Command {
 	}
 	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, check, func(a *connect.Command) error {
-		return connect.Acknowledge(a, a.Signal(a.Ctx, messages.SignalCommand{Job: messages.JobID(a.Args[0]), Signal: a.Args[1], Tree: tree}))
+		return connect.Acknowledge(a, messages.SignalCommand{Job: messages.JobID(a.Args[0]), Signal: a.Args[1], Tree: tree})
 	})
 }

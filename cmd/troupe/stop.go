@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -75,7 +76,7 @@ func stopJobs(a *connect.Command, scope string, grace time.Duration) error {
 		}
 	}
 	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.Args) > 0}}
-	replies, errs := connect.InParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return a.Stop(a.Ctx, r) })
+	replies, errs := connect.InParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return host.Ask(a.Ctx, a.Host(), r) })
 	for i, s := range replies {
 		if errs[i] != nil {
 			all.Add(errs[i])

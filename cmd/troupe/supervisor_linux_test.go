@@ -58,7 +58,7 @@ func TestFaultAJobSignalsItsSupervisors(t *testing.T) {
 	require.Equal(t, 4, job.End.Shell())
 
 	require.Equal(t, keeper, strconv.Itoa(m.keeper()))
-	job, err := m.client.Job(t.Context(), messages.JobID(other.UID))
+	job, err := m.find(messages.JobID(other.UID))
 	require.NoError(t, err)
 	require.Empty(t, job.End.Outcome)
 	require.True(t, alive(strconv.Itoa(other.PID)))

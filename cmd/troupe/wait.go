@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
+	"troupe/internal/cli/out"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
@@ -131,7 +133,7 @@ func (f *waitFlags) check(a *connect.Command) error {
 
 func waitJobs(a *connect.Command, f *waitFlags) error {
 	f.request.Timeout = f.timeout.D // the time left, after a wait without a daemon
-	end, err := a.Await(a.Ctx, f.request)
+	end, err := host.Ask(a.Ctx, a.Host(), f.request)
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 		return connect.ExitAs(a, end.Jobs[0])
 	}
 	if failed := slices.DeleteFunc(end.Jobs, endedWell); len(failed) > 0 {
-		a.PrintError(errors.New("not all jobs ended well: " + endsText(failed)))
+		a.PrintError(errors.New("not all jobs ended well: " + out.EndsText(failed)))
 		return cli.ExitStatus(statusFailed)
 	}
 	return nil
@@ -168,22 +170,11 @@ func endedWell(j messages.Record) bool { return !j.State.Ended() || j.ExitCode()
 // neverText explains why a condition can no longer be met: the jobs have ended, or they
 // have no open input to wait for.
 func neverText(jobs []messages.Record) string {
-	switch ends := endsText(jobs); {
+	switch ends := out.EndsText(jobs); {
 	case ends != "":
 		return ends
 	case len(jobs) == 1:
 		return string(jobs[0].ID) + " has no open input; start the job with troupe run -i"
 	}
 	return "some jobs have no open input; start them with troupe run -i"
-}
-
-// endsText lists the ended jobs with their outcomes.
-func endsText(jobs []messages.Record) string {
-	var ends []string
-	for _, j := range jobs {
-		if j.State.Ended() {
-			ends = append(ends, string(j.ID)+" "+endText(j))
-		}
-	}
-	return strings.Join(ends, ", ")
 }

@@ -5,10 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
+	"troupe/internal/gateway/http/wire"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -44,12 +46,19 @@ or a terminal. On a terminal, keys are encoded as its program has asked for.`,
 	set.BoolVar(&f.eof, "eof", false, "then close the input")
 	connect.InScope(cmd, 1)
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error {
-		job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
+		found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(a.Args[0])})
 		if err != nil {
 			return err
 		}
-		w := &connect.InputWriter{Command: a, ID: connect.UID(job)} // its name may mean another job before the end of the input
-		return w.Finish(f.eof, writeAll(w, f, job.Terminal != (messages.Terminal{})))
+		w := &connect.InputWriter{Ctx: a.Ctx, Host: a.Host(), Daemon: a.Client, ID: connect.UID(found.Job)} // its name may mean another job before the end of the input
+		err = writeAll(a, f, w, found.Job.Terminal != (messages.Terminal{}))
+		if err == nil && f.eof {
+			_, err = host.Ask(a.Ctx, a.Host(), messages.CloseInput{Job: w.ID})
+		}
+		if err == nil && a.JSON {
+			return a.Object(wire.Written{V: wire.Version, Through: w.Through})
+		}
+		return err
 	})
 }
 
@@ -72,27 +81,27 @@ func (f *writeFlags) check(a *connect.Command) error {
 }
 
 // writeAll sends the keys, the text, or stdin.
-func writeAll(w *connect.InputWriter, f *writeFlags, terminal bool) (err error) {
-	switch text := w.Args[1:]; {
-	case w.Cmd.Flags().Changed("keys"):
-		w.Through, err = w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Keys: f.keys})
+func writeAll(a *connect.Command, f *writeFlags, w *connect.InputWriter, terminal bool) error {
+	switch text := a.Args[1:]; {
+	case a.Cmd.Flags().Changed("keys"):
+		return w.Send(messages.WriteInput{Job: w.ID, Keys: f.keys})
 	case f.paste && len(text) > 0:
-		w.Through, err = w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Paste: text[0]})
+		return w.Send(messages.WriteInput{Job: w.ID, Paste: text[0]})
 	case f.paste:
-		b, rerr := io.ReadAll(io.LimitReader(w.Main.In, messages.MaxInput+1))
+		b, err := io.ReadAll(io.LimitReader(a.Main.In, messages.MaxInput+1))
 		switch {
-		case rerr != nil:
-			return out.Unreadable("input", "the input", rerr)
+		case err != nil:
+			return out.Unreadable("input", "the input", err)
 		case len(b) > messages.MaxInput: // in JSON the text can exceed the request limit
 			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the text to paste is over 256 KiB", Hint: "paste it in parts, or write it without --paste"}
 		}
-		w.Through, err = w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Paste: string(b)})
+		return w.Send(messages.WriteInput{Job: w.ID, Paste: string(b)})
 	case len(text) > 0 && terminal: // its enter key sends CR, which it turns into LF unless the program reads raw keys
-		err = w.Write([]byte(text[0] + "\r"))
+		return w.Write([]byte(text[0] + "\r"))
 	case len(text) > 0:
-		err = w.Write([]byte(text[0] + "\n"))
-	case !cli.IsTerminal(w.Main.In):
-		err = w.Copy(w.Main.In)
+		return w.Write([]byte(text[0] + "\n"))
+	case !cli.IsTerminal(a.Main.In):
+		return w.Copy(a.Main.In)
 	}
-	return err
+	return nil
 }

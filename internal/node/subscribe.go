@@ -95,7 +95,8 @@ func (s *Subscription) Newest() messages.Seq { return s.newest }
 
 // Next returns a Notification or FactsDropped. It acknowledges earlier facts when it blocks,
 // or after half a window. Facts not acknowledged are sent again after a reconnect. After
-// Close or the end of the channel it returns ErrClosed.
+// Close or the end of the channel it returns ErrClosed, and a *messages.Error if the journal
+// cannot be read any more.
 func (s *Subscription) Next(ctx context.Context) (any, error) {
 	select {
 	case <-s.closed:
@@ -115,6 +116,9 @@ func (s *Subscription) Next(ctx context.Context) (any, error) {
 		s.unacked = fact.Seq
 		s.returned++
 	case messages.Unsubscribed:
+		if fact.Err != nil {
+			return nil, fact.Err
+		}
 		return nil, &channelEnded{fact}
 	}
 	return m, nil

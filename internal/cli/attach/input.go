@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"troupe/host"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
 	"troupe/internal/gateway/http/wire"
@@ -60,7 +61,8 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 func (s *attachSession) act(ctx context.Context, job messages.JobID, act terminal.KeyAct) error {
 	switch {
 	case act.Interrupt:
-		return s.Signal(ctx, messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
+		_, err := host.Ask(ctx, s.Host(), messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
+		return err
 	case act.End:
 		return sent(ctx, s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput}))
 	case len(act.Bytes) > 0:

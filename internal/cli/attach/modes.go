@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
@@ -36,7 +37,7 @@ func (s *attachSession) queryModes(job messages.Record) (from int64) {
 	if !s.screen.Out.Terminal {
 		return from
 	}
-	now, err := s.Screen(s.Ctx, connect.UID(job))
+	now, err := host.Ask(s.Ctx, s.Host(), messages.ReadScreen{Job: connect.UID(job)})
 	if err != nil {
 		return from // without a screen the attachment still works
 	}
@@ -51,8 +52,8 @@ func (s *attachSession) queryModes(job messages.Record) (from int64) {
 // cursorLine returns text that shows the line of the cursor, such as a prompt. Programs
 // that work by lines do not repeat it for a new client. It returns "" for the alternate
 // screen, which is redrawn whole, and if the line does not fit.
-func cursorLine(now wire.Screen, cols int) string {
-	row, col := now.Cursor.Row, now.Cursor.Col
+func cursorLine(now messages.ScreenText, cols int) string {
+	row, col := now.Row, now.Col
 	if now.Alternate || row >= len(now.Lines) || col >= cols || out.Cells(now.Lines[row]) >= cols {
 		return ""
 	}

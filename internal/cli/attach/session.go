@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/logs"
@@ -55,7 +56,7 @@ type attachSession struct {
 	shown        int64               // offset of the output received so far
 	typed        bool                // stdin is a terminal; input that cannot be sent is dropped with a note
 	window       *sendWindow
-	errors       *client.Output // the second stream; nil: one stream
+	errors       host.Reader    // the second stream; nil: one stream
 	lease        chan struct{}  // closed at the first grant of the input lease
 	hasLease     bool           // lease is closed; of the receiving goroutine
 	watches      bool           // another client has the lease; of the receiving goroutine
@@ -70,10 +71,11 @@ type attachSession struct {
 // Attach connects the user's terminal to the job of the arguments, until the job ends or
 // the user leaves.
 func Attach(a *connect.Command, f *Flags) error {
-	job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
+	found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(a.Args[0])})
 	if err != nil {
 		return err
 	}
+	job := found.Job
 	if job.State.Ended() {
 		return &messages.Error{
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows its output",
@@ -120,7 +122,7 @@ func Attach(a *connect.Command, f *Flags) error {
 
 // openStderr opens the second stream, which the attachment does not carry.
 func (s *attachSession) openStderr(job messages.JobID, out messages.StreamOutput) (err error) {
-	s.errors, err = s.Output(s.Ctx, job, client.Range{Stream: out.Stream, Offset: out.Bytes, Follow: true})
+	s.errors, err = s.Host().Output(s.Ctx, job, out.Stream, out.Bytes)
 	return err
 }
 
@@ -133,7 +135,11 @@ func (s *attachSession) readStderr() error {
 	if r.To.Terminal {
 		r.Cleaner = &view.Cleaner{Colours: true}
 	}
-	return r.CopyAll(s.errors)
+	if err := r.CopyAll(s.errors); err != nil {
+		return err
+	}
+	r.PrintGaps(s.errors.Gaps())
+	return nil
 }
 
 // run prints output and forwards input until the job ends, the user leaves, or a signal
@@ -333,7 +339,7 @@ func (s *attachSession) ended(said wire.AttachEvent) error {
 	if said.Job == nil {
 		return nil
 	}
-	end, err := s.Await(s.Ctx, messages.WaitJobs{Jobs: []messages.JobID{connect.UID(*said.Job)}})
+	end, err := host.Ask(s.Ctx, s.Host(), messages.WaitJobs{Jobs: []messages.JobID{connect.UID(*said.Job)}})
 	if err != nil || len(end.Jobs) == 0 {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/terminal"
@@ -18,12 +19,12 @@ func (s *attachSession) watchTerminal(job messages.Record) (from int64, leave fu
 	if job.Terminal == (messages.Terminal{}) || !s.screen.Out.Terminal || !terminal.InForeground(s.Main) {
 		return from, leave
 	}
-	now, err := s.Screen(s.Ctx, connect.UID(job))
+	now, err := host.Ask(s.Ctx, s.Host(), messages.ReadScreen{Job: connect.UID(job)})
 	if err != nil {
 		return from, leave // fall back to text
 	}
-	if ours := cli.TerminalSize(s.Main); ours.Rows < now.Rows || ours.Cols < now.Cols {
-		s.screen.Notef("the terminal of job %s has %d rows and %d columns; this terminal is smaller", job.ID, now.Rows, now.Cols)
+	if ours := cli.TerminalSize(s.Main); ours.Rows < now.Size.Rows || ours.Cols < now.Size.Cols {
+		s.screen.Notef("the terminal of job %s has %d rows and %d columns; this terminal is smaller", job.ID, now.Size.Rows, now.Size.Cols)
 	}
 	s.raw = true
 	s.screen.Follows(s.Main)
@@ -40,8 +41,8 @@ func (s *attachSession) watchTerminal(job messages.Record) (from int64, leave fu
 		_, _ = s.screen.Out.Write([]byte(line))
 		return from, leave
 	}
-	text := "\x1b[?1049h\x1b[H\x1b[2J" + strings.TrimRight(strings.Join(now.Lines, "\r\n"), "\r\n") + fmt.Sprintf("\x1b[%d;%dH", now.Cursor.Row+1, now.Cursor.Col+1)
-	if !now.Cursor.Visible {
+	text := "\x1b[?1049h\x1b[H\x1b[2J" + strings.TrimRight(strings.Join(now.Lines, "\r\n"), "\r\n") + fmt.Sprintf("\x1b[%d;%dH", now.Row+1, now.Col+1)
+	if !now.Visible {
 		text += "\x1b[?25l"
 	}
 	_, _ = s.screen.Out.Write([]byte(text))

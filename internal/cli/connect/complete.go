@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
 // completed returns words from the daemon; none without a daemon, or if it is slow.
-func completed(m *cli.Main, ask func(context.Context, *client.Client) []string) ([]string, cobra.ShellCompDirective) {
+func completed(m *cli.Main, ask func(context.Context, host.Host) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.Background(), completing)
 	defer cancel()
 	c, err := dial(ctx, m)
@@ -23,15 +23,15 @@ func completed(m *cli.Main, ask func(context.Context, *client.Client) []string) 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer c.Close()
-	return ask(ctx, c), cobra.ShellCompDirectiveNoFileComp
+	return ask(ctx, c.Host()), cobra.ShellCompDirectiveNoFileComp
 }
 
 // ScopePaths completes the paths of scopes.
 func ScopePaths(m *cli.Main) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return completed(m, func(ctx context.Context, c *client.Client) (paths []string) {
-			list, _ := c.Scopes(ctx, "")
-			for _, s := range list {
+		return completed(m, func(ctx context.Context, h host.Host) (paths []string) {
+			list, _ := host.Ask(ctx, h, messages.ListScopes{})
+			for _, s := range list.Scopes {
 				paths = append(paths, string(s.Path))
 			}
 			return paths
@@ -45,10 +45,10 @@ func SessionNames(m *cli.Main, scope *string, of func(messages.SessionInfo) bool
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return completed(m, func(ctx context.Context, c *client.Client) (names []string) {
+		return completed(m, func(ctx context.Context, h host.Host) (names []string) {
 			in := messages.ScopePath(cmp.Or(*scope, string(messages.MainScope)))
-			list, _ := c.Sessions(ctx, in)
-			for _, s := range list {
+			list, _ := host.Ask(ctx, h, messages.ListSessions{Scope: in})
+			for _, s := range list.Sessions {
 				if s.Scope == in && of(s) {
 					names = append(names, cobra.CompletionWithDesc(string(s.Session), out.Clean(place(s))))
 				}
@@ -77,10 +77,10 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return completed(m, func(ctx context.Context, c *client.Client) (words []string) {
-			list, _ := c.Jobs(ctx, messages.ListJobs{})
+		return completed(m, func(ctx context.Context, h host.Host) (words []string) {
+			list, _ := host.Ask(ctx, h, messages.ListJobs{})
 			if finished { // the list may be too long for that time
-				if all, err := c.Jobs(ctx, messages.ListJobs{Finished: true}); err == nil {
+				if all, err := host.Ask(ctx, h, messages.ListJobs{Finished: true}); err == nil {
 					list = all
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
@@ -184,8 +185,9 @@ func ExitAs(a *Command, job messages.Record) error {
 	return cli.ExitStatus(job.ExitCode())
 }
 
-// Acknowledge ends a verb that has no result to print.
-func Acknowledge(a *Command, err error) error {
+// Acknowledge sends a request that has no result to print.
+func Acknowledge(a *Command, r messages.For[messages.Acknowledged]) error {
+	_, err := host.Ask(a.Ctx, a.Host(), r)
 	if err == nil && a.JSON {
 		return a.Object(wire.Acknowledged{V: wire.Version})
 	}

@@ -1,33 +1,43 @@
 package connect
 
 import (
+	"context"
 	"errors"
 	"io"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
 // InputWriter writes to the input of a job. Through is the offset that the job's input
 // has reached.
 type InputWriter struct {
-	*Command
+	Ctx     context.Context //nolint:containedctx // lasts for one run of the verb
+	Host    host.Host
+	Daemon  *client.Client // nil: Host is a node of this process
 	ID      messages.JobID
 	Through int64
 	Known   bool // Through is the job's: the writer goes on there with the next daemon
+}
+
+// Send sends one input and takes the offset that it reached.
+func (w *InputWriter) Send(r messages.WriteInput) error {
+	written, err := host.Ask(w.Ctx, w.Host, r)
+	w.Through = written.Through
+	return err
 }
 
 // Write writes all of b; it returns after the kernel has it.
 func (w *InputWriter) Write(b []byte) error {
 	for len(b) > 0 {
 		piece := b[:min(len(b), messages.MaxInput)]
-		through, err := w.Input(w.Ctx, messages.WriteInput{Job: w.ID, Data: piece})
-		taken := int64(len(piece))
-		if err != nil && w.Known && client.DaemonLeft(err) {
+		written, err := host.Ask(w.Ctx, w.Host, messages.WriteInput{Job: w.ID, Data: piece})
+		through, taken := written.Through, int64(len(piece))
+		if err != nil && w.Known && w.Daemon != nil && client.DaemonLeft(err) {
 			lost := err
-			if through, err = w.Client.Through(w.Ctx, w.ID); err == nil {
+			if through, err = w.Daemon.Through(w.Ctx, w.ID); err == nil {
 				if taken = through - w.Through; taken < 0 || taken > int64(len(piece)) { // another client writes, too
 					err = lost
 				}
@@ -56,15 +66,4 @@ func (w *InputWriter) Copy(from io.Reader) error {
 			return out.Unreadable("input", "the input", err)
 		}
 	}
-}
-
-// Finish closes the input if eof is set, and prints with --json the offset it reached.
-func (w *InputWriter) Finish(eof bool, err error) error {
-	if err == nil && eof {
-		err = w.CloseInput(w.Ctx, w.ID)
-	}
-	if err == nil && w.JSON {
-		return w.Object(wire.Written{V: wire.Version, Through: w.Through})
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"troupe/backends/keeper"
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/flags"
@@ -100,7 +101,7 @@ func daemonWithJob(ctx context.Context, m *cli.Main, p keeper.PIDFile) *client.C
 	if err != nil {
 		return nil
 	}
-	if _, err := c.Job(ctx, messages.JobID(p.Job)); err != nil {
+	if _, err := host.Ask(ctx, c.Host(), messages.FindJob{Job: messages.JobID(p.Job)}); err != nil {
 		_ = c.Close()
 		return nil
 	}
@@ -200,29 +201,29 @@ func inFleet(ctx context.Context, m *cli.Main, p keeper.PIDFile, o keeper.FleetO
 		return err
 	}
 	defer c.Close()
-	if err := replayed(ctx, c, p); err != nil {
+	if err := replayed(ctx, node.Host(), p); err != nil {
 		return err
 	}
 	return ask(ctx, c)
 }
 
 // replayed waits until the node has received the job's start or end from the keeper.
-func replayed(ctx context.Context, c *client.Client, p keeper.PIDFile) error {
+func replayed(ctx context.Context, h host.Host, p keeper.PIDFile) error {
 	id := messages.JobID(p.Job)
-	job, err := c.Job(ctx, id)
+	found, err := host.Ask(ctx, h, messages.FindJob{Job: id})
 	if err != nil {
 		return err
 	}
 	seen, err := keeper.Inspect(p.Dir)
 	if err == nil && (seen.Over || !seen.Kept) {
-		_, err = c.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: guestPatience})
+		_, err = host.Ask(ctx, h, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: guestPatience})
 		return err
 	}
-	for e, err := range c.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: job.ID}}) {
+	for n, err := range h.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: found.Job.ID}}) {
 		if err != nil {
 			return err
 		}
-		if e.Job != nil && e.Job.State != messages.Starting {
+		if of, is := n.Fact.(messages.CommandFact); is && of.Record().State != messages.Starting {
 			return nil
 		}
 	}

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -84,10 +86,11 @@ func (f *Flags) moment(now time.Time) error {
 
 // Print prints the part of a job's output that the flags select.
 func Print(a *connect.Command, f *Flags) error {
-	job, err := a.Job(a.Ctx, messages.JobID(a.Args[0]))
+	found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(a.Args[0])})
 	if err != nil {
 		return err
 	}
+	job := found.Job
 	streams, err := f.streams(job)
 	if err != nil {
 		return err
@@ -98,11 +101,11 @@ func Print(a *connect.Command, f *Flags) error {
 		return e
 	}
 	if a.JSON {
-		page, err := a.Text(a.Ctx, connect.UID(job), f.look(streams[0]))
+		page, err := host.Ask(a.Ctx, a.Host(), messages.ReadOutput{Job: connect.UID(job), Stream: streams[0], View: f.view(), Plain: !f.Raw})
 		if err != nil {
 			return err
 		}
-		return a.Object(page)
+		return a.Object(pageObject(page))
 	}
 	s := terminal.NewPrinter(a.Main)
 	var printers []*Printer
@@ -139,7 +142,7 @@ const lostPatience = time.Second
 // followedEnd returns the error of a follow whose output ended with err. For a lost job,
 // whose later output is unknown, it returns that of an exit as lost.
 func followedEnd(a *connect.Command, id messages.JobID, err error) error {
-	end, problem := a.Await(a.Ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
+	end, problem := host.Ask(a.Ctx, a.Host(), messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
 	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].End.Outcome != messages.Lost {
 		return err
 	}
@@ -175,7 +178,7 @@ func showBoth(stdout, stderr *Printer) error {
 	if problem != nil {
 		return leftEarly(problem)
 	}
-	stdout.printGap(gaps)
+	stdout.PrintGaps(gaps)
 	return nil
 }
 
@@ -218,11 +221,28 @@ func streamNames(streams []messages.Stream) string {
 	return strings.Join(names, " and ")
 }
 
-// look returns the view of a stream that the flags select.
-func (f *Flags) look(stream messages.Stream) client.TextView {
-	l := client.TextView{Stream: stream, Line: f.Offset, Limit: f.Limit, Head: f.First, Tail: f.Lines, Bytes: messages.MaxViewBytes, Raw: f.Raw}
-	if l.Line > 0 && l.Limit == 0 {
-		l.Limit = 1 // to find its first byte
+// view returns the view of a stream that the flags select.
+func (f *Flags) view() messages.View {
+	v := messages.View{Kind: messages.ViewTail, Bytes: messages.MaxViewBytes}
+	switch {
+	case f.Lines > 0:
+		v.Kind, v.Lines = messages.ViewTailLine, int(f.Lines)
+	case f.First > 0:
+		v.Kind, v.Offset, v.Lines = messages.ViewPage, 1, int(f.First)
+	case f.Offset > 0 || f.Limit > 0:
+		v.Kind, v.Offset, v.Lines = messages.ViewPage, max(f.Offset, 1), int(max(f.Limit, 1)) // without a limit, one line: its first byte is looked for
 	}
-	return l
+	return v
+}
+
+// pageObject returns a page as the API shows it.
+func pageObject(p messages.OutputPage) wire.Page {
+	lines := &p.Lines
+	if p.Lines == 0 && !p.LinesExact { // they were not counted
+		lines = nil
+	}
+	return wire.Page{
+		V: wire.Version, Job: p.Job, Stream: p.Stream.String(), Text: p.Text, From: p.From, To: p.To, Line: p.Line, Bytes: p.Bytes,
+		Lines: lines, LinesExact: p.LinesExact, Truncated: p.Truncated, Gaps: wire.List(p.Gaps), Closed: p.Closed,
+	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -48,12 +48,11 @@ func (r *Printer) startOffset() (int64, error) {
 	if f.Lines == 0 && f.Offset == 0 && !f.news {
 		return 0, nil
 	}
-	look := f.look(r.stream)
+	look := f.view()
 	if f.news {
-		look.Tail = 1
+		look = messages.View{Kind: messages.ViewTailLine, Lines: 1, Bytes: look.Bytes}
 	}
-	look.Raw = true // lines of the log, not of its text as a terminal shows it
-	page, err := r.Text(r.Ctx, r.job, look)
+	page, err := r.read(look)
 	switch {
 	case err != nil:
 		return 0, err
@@ -67,9 +66,19 @@ func (r *Printer) startOffset() (int64, error) {
 	return page.From, nil
 }
 
+// read reads lines of the log, not of its text as a terminal shows it.
+func (r *Printer) read(v messages.View) (messages.OutputPage, error) {
+	return host.Ask(r.Ctx, r.Host(), messages.ReadOutput{Job: r.job, Stream: r.stream, View: v})
+}
+
+// readLine reads one line, by its number.
+func (r *Printer) readLine(n int64) (messages.OutputPage, error) {
+	return r.read(messages.View{Kind: messages.ViewPage, Offset: n, Lines: 1})
+}
+
 // linesOf counts the lines of a page. Each gap adds two newlines that are not lines: that of
 // its mark, and that which ends the line before it.
-func linesOf(page wire.Page) int64 {
+func linesOf(page messages.OutputPage) int64 {
 	n := int64(strings.Count(page.Text, "\n") - 2*len(page.Gaps))
 	if page.Text != "" && !strings.HasSuffix(page.Text, "\n") {
 		n++
@@ -79,9 +88,9 @@ func linesOf(page wire.Page) int64 {
 
 // offsetBefore returns the offset of the last Lines lines if end may lack some of them. If
 // gaps hide it, offsetBefore prints a warning and returns the start of end.
-func (r *Printer) offsetBefore(end wire.Page) (int64, error) {
-	first := max(1, end.Counted()-r.flags.Lines+1)
-	page, err := r.Text(r.Ctx, r.job, client.TextView{Stream: r.stream, Line: first, Limit: 1, Raw: true})
+func (r *Printer) offsetBefore(end messages.OutputPage) (int64, error) {
+	first := max(1, end.Lines-r.flags.Lines+1)
+	page, err := r.readLine(first)
 	if err != nil || page.Line == first {
 		return page.From, err
 	}
@@ -113,7 +122,7 @@ func (r *Printer) back(gap messages.OutputGap, to, ends int64) (int64, error) {
 
 // pages prints lines from a line number on, of any length in bytes.
 func (r *Printer) pages(line, lines int64) error {
-	page, err := r.Text(r.Ctx, r.job, client.TextView{Stream: r.stream, Line: line, Limit: 1, Raw: true})
+	page, err := r.readLine(line)
 	if err != nil || page.Line != line && len(page.Gaps) == 0 { // there is no such line
 		return err
 	}
@@ -201,11 +210,16 @@ func (r *Printer) copy(what client.Range) error {
 		return err
 	}
 	defer out.Close()
-	return r.CopyAll(out)
+	if err := r.CopyAll(out); err != nil {
+		return err
+	}
+	gaps, err := out.Gaps()
+	r.PrintGaps(gaps)
+	return err
 }
 
 // CopyAll prints an output to its end.
-func (r *Printer) CopyAll(from *client.Output) error {
+func (r *Printer) CopyAll(from io.Reader) error {
 	buf := make([]byte, out.CopyBuffer)
 	for {
 		n, err := from.Read(buf)
@@ -214,7 +228,7 @@ func (r *Printer) CopyAll(from *client.Output) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return r.tellGaps(from)
+			return nil
 		case err != nil:
 			return leftEarly(err)
 		}
@@ -240,22 +254,16 @@ func WriteClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error 
 	return err
 }
 
-func (r *Printer) tellGaps(out *client.Output) error {
-	gaps, err := out.Gaps()
-	r.printGap(gaps)
-	return err
-}
-
-// printGap reports the bytes of an output that were not kept.
-func (r *Printer) printGap(gaps []messages.OutputGap) {
+// PrintGaps reports the bytes of an output that were not kept.
+func (r *Printer) PrintGaps(gaps []messages.OutputGap) {
 	lost := int64(0)
 	for _, g := range gaps {
 		lost += g.To - g.From
 	}
 	if lost > 0 {
 		why := ""
-		if job, err := r.Job(r.Ctx, r.job); err == nil {
-			why = out.WhyLost(job)
+		if found, err := host.Ask(r.Ctx, r.Host(), messages.FindJob{Job: r.job}); err == nil {
+			why = out.WhyLost(found.Job)
 		}
 		r.PrintError(fmt.Errorf("%s of the output were not kept%s", humanize.IBytes(uint64(lost)), why))
 	}

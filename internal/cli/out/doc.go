@@ -6,8 +6,11 @@
 //	cells.go          the width of text in cells
 //	errors.go         errors, their codes and exit statuses
 //	escape.go         escapes for text that a terminal may act on
+//	job_table.go      the table of jobs
 //	json.go           JSON objects on stdout
 //	lost.go           why a part of an output is missing
+//	record.go         the record of a job
 //	sigpipe.go        the loss of the reader of stdout
+//	status_text.go    the state and the end of a job, in words
 //	table.go          tables, ages and plurals
 package out

@@ -15,12 +15,9 @@ import (
 // backpressure. That takes a connection, which most runs do not need.
 const slowAfter = 20 * time.Millisecond
 
-// pacer implements host.
-func (h *daemonHost) pacer() (asker, time.Duration) { return &daemonPauser{daemonHost: h}, slowAfter }
-
 // daemonPauser reads the size of a job's log from the daemon, and pauses the job there.
 type daemonPauser struct {
-	*daemonHost
+	*jobHost
 	release func() // guarded by the outputPauser
 }
 
@@ -31,20 +28,20 @@ func (h *daemonPauser) AskAgain(ctx context.Context, request func() messages.Ref
 	}
 	switch r := request().(type) {
 	case messages.FollowOutput:
-		return h.follow(ctx, r)
+		return h.grew(ctx, r)
 	case messages.PauseOutput:
 		return messages.Acknowledged{}, h.hold(ctx, r)
 	}
 	return nil, errors.ErrUnsupported
 }
 
-// follow waits for a byte at r.From, and returns the size of the log.
-func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any, error) {
-	next, _, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1, Follow: true}, h.name(r.Job))
+// grew waits for a byte at r.From, and returns the size of the log.
+func (h *daemonPauser) grew(ctx context.Context, r messages.FollowOutput) (any, error) {
+	next, _, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1, Follow: true})
 	if err != nil {
 		return nil, err
 	}
-	_, size, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1}, h.name(r.Job))
+	_, size, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1})
 	if next <= r.From {
 		return messages.OutputEnded{Size: size}, err
 	}
@@ -52,8 +49,8 @@ func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any
 }
 
 // look reads at most one byte, and returns the next offset and the size of the log.
-func (h *daemonPauser) look(ctx context.Context, what client.Range, id messages.JobID) (next, size int64, err error) {
-	out, err := connect.RetryBusy(ctx, h.again, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
+func (h *daemonPauser) look(ctx context.Context, what client.Range) (next, size int64, err error) {
+	out, err := connect.RetryBusy(ctx, h.again, func() (*client.Output, error) { return h.daemon.Output(ctx, h.name(), what) })
 	if err != nil {
 		return 0, 0, err
 	}
@@ -75,7 +72,7 @@ func (h *daemonPauser) hold(ctx context.Context, r messages.PauseOutput) error {
 		return nil
 	}
 	release, err := connect.RetryBusy(ctx, connect.WasRejected, func() (func(), error) {
-		return h.client.Hold(context.WithoutCancel(ctx), h.name(r.Job))
+		return h.daemon.Hold(context.WithoutCancel(ctx), h.name())
 	})
 	if err == nil {
 		h.release = release

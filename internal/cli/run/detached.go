@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"path/filepath"
-	"time"
 
 	"troupe/backends/keeper"
 	"troupe/internal/cli"
@@ -90,7 +89,7 @@ func (g *foreground) openDetached(fleet *keeper.Fleet, at *config.Settings) erro
 		fleet.Close(true)
 		return err
 	}
-	g.host = detachedNode{localHost{node}}
+	g.host = newLocal(node, true)
 	return nil
 }
 
@@ -103,18 +102,6 @@ func freshPrefix() string {
 	}
 	return "d" + string(b[:]) + "-"
 }
-
-// detachedNode is a node of this process whose jobs outlive it.
-type detachedNode struct{ localHost }
-
-func (l detachedNode) shutdown(ctx context.Context, r messages.ShutdownNode) error {
-	r.KeepJobs = true
-	return l.node.Shutdown(ctx, r)
-}
-
-func (l detachedNode) ours() bool { return false }
-
-func (l detachedNode) pacer() (asker, time.Duration) { return nil, 0 }
 
 // tellDetached prints where the log and the pid file of a detached job are.
 func (g *foreground) tellDetached(job messages.Record) {

@@ -35,7 +35,7 @@ func (g *foreground) findHost() error {
 			if err := g.forDaemon(); err != nil || f.Session == "" {
 				return err
 			}
-			return g.forSession(c)
+			return g.forSession()
 		}
 	}
 	if err := f.checkLocal(); err != nil {
@@ -49,7 +49,7 @@ func (g *foreground) findHost() error {
 	if err != nil {
 		return err
 	}
-	g.host = localHost{node}
+	g.host = newLocal(node, false)
 	return nil
 }
 
@@ -116,12 +116,11 @@ func isNull(f *os.File) bool {
 // feed copies our input to a command that does not share it. If that fails it stops the
 // command, which would wait for input for ever.
 func (g *foreground) feed(ctx context.Context) {
-	h, ok := g.host.(*daemonHost)
-	if !ok || !g.stdinForwarded {
+	if !g.stdinForwarded {
 		return
 	}
 	go func() {
-		if err := h.feed(ctx, g.job, g.main.In); err != nil {
+		if err := g.host.feed(ctx, g.main.In); err != nil {
 			g.abort(err)
 		}
 	}()

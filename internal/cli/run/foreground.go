@@ -25,7 +25,7 @@ type foreground struct {
 	request messages.RunCommand
 	screen  *terminal.Printer
 	signals *cli.Signals
-	host    host
+	host    *jobHost
 
 	job      messages.JobID // its ULID, valid from the start
 	relays   []*relay
@@ -84,8 +84,8 @@ func (g *foreground) run() error {
 	cancel()
 	if !e.job.State.Ended() || g.begunBefore(e.job) {
 		err := g.tellGoesOn(e.job)
-		if h, is := g.host.(*daemonHost); is && e.job.State == messages.Queued {
-			g.warnWaiting(context.Background(), h)
+		if e.job.State == messages.Queued {
+			g.warnWaiting(context.Background())
 		}
 		g.printSurvivors(g.shutdown())
 		g.signals.WaitWriter(g.screen.Notes.Wait)
@@ -114,8 +114,8 @@ type ended struct {
 
 // submit sends the request and starts to show the output.
 func (g *foreground) submit(ctx context.Context) <-chan ended {
-	id, wait := g.host.submit(g.request)
-	g.job = id
+	wait := g.host.submit(g.request)
+	g.job = g.host.id
 	end := make(chan ended, 1)
 	go func() {
 		job, err := wait()
@@ -130,7 +130,7 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 		panes = map[messages.Stream]*terminal.Stream{messages.Stdout: &g.screen.Out, messages.Stderr: &g.screen.Err}
 	}
 	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
-	node, patience := g.host.pacer()
+	node, patience := g.host.pacer(g.host)
 	hold, most := &outputPauser{node: node, job: g.job}, behindFor(g.request.Quota)
 	for stream, to := range panes {
 		relay := newRelay(ctx, g.host, stream, to, hold, most, patience)
@@ -232,7 +232,5 @@ func (g *foreground) interrupt(sig os.Signal) {
 
 // stop sends a stop and does not wait for it.
 func (g *foreground) stop(grace time.Duration, reason string) {
-	go func() {
-		_ = g.host.stop(context.Background(), messages.StopCommand{Job: g.job, Grace: grace, Reason: reason})
-	}()
+	go g.host.stop(context.Background(), grace, reason)
 }

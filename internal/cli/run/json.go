@@ -111,7 +111,7 @@ func (g *foreground) result(ctx context.Context, job messages.Record) *resultObj
 // count fills in the number of lines, or prints why it is unknown. An empty stream has
 // none.
 func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
-	page, err := g.host.count(ctx, g.job, out.Stream)
+	page, err := g.host.count(ctx, out.Stream)
 	if err != nil {
 		if out.LinesExact = out.Bytes == 0; out.LinesExact {
 			out.Lines = new(int64(0))

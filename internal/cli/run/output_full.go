@@ -22,15 +22,15 @@ func (g *foreground) warnOutputFull(ctx context.Context) func() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if !g.host.blocked(ctx, g.job) {
+		if !g.host.blocked(ctx) {
 			return
 		}
-		job, err := g.host.job(ctx, g.job)
+		job, err := g.host.job(ctx)
 		switch {
 		case err != nil: // the job has ended
 		case atLimit(g.request.Quota, job):
 			g.screen.Notef("the output has reached its limit of %s: the command waits; Ctrl-C stops it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
-		case !g.host.ours():
+		case !g.host.ours:
 			g.screen.Notef("the daemon cannot store the output: the command waits until it can; troupe doctor may show why, Ctrl-C stops it")
 		default:
 			g.warnNoSpace()

@@ -49,7 +49,7 @@ func (g *foreground) drawProgress(ctx context.Context, begun time.Time) {
 			return
 		case <-tick.C:
 		}
-		job, err := g.host.job(ctx, g.job)
+		job, err := g.host.job(ctx)
 		if err != nil || !g.mayDraw() {
 			continue
 		}

@@ -14,8 +14,7 @@ const queuedFor = time.Second
 // warnQueued reports once that a command in the foreground is queued. The returned function
 // ends it. A background command is answered in the queue, see foreground.run.
 func (g *foreground) warnQueued(ctx context.Context) func() {
-	h, ok := g.host.(*daemonHost)
-	if !ok || g.request.Mode.Background() {
+	if g.request.Mode.Background() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -29,7 +28,7 @@ func (g *foreground) warnQueued(ctx context.Context) func() {
 			return
 		case <-patience.C:
 		}
-		g.warnWaiting(ctx, h)
+		g.warnWaiting(ctx)
 	}()
 	return func() {
 		cancel()
@@ -39,12 +38,12 @@ func (g *foreground) warnQueued(ctx context.Context) func() {
 
 // warnWaiting reports that the command waits for a start slot. A queued command may
 // instead wait for an unresponsive keeper, which another message reports.
-func (g *foreground) warnWaiting(ctx context.Context, h *daemonHost) {
-	job, err := h.job(ctx, g.job)
+func (g *foreground) warnWaiting(ctx context.Context) {
+	job, err := g.host.job(ctx)
 	if err != nil || job.State != messages.Queued {
 		return
 	}
-	switch in, is := h.session(ctx, job); {
+	switch in, is := g.host.session(ctx, job); {
 	case !is || in.Running < in.Parallel:
 	case g.request.Open != nil && g.request.Open.Live():
 		g.screen.Notef("the command is queued in session %s, whose shell runs one command at a time", job.Session)

@@ -16,8 +16,7 @@ import (
 // relay copies one stream of the command unchanged to our stdout or stderr as it grows.
 // It ends with the stream, or at the size given to finish.
 type relay struct {
-	host   host
-	job    messages.JobID
+	host   *jobHost
 	stream messages.Stream
 	to     *terminal.Stream
 	pace   backpressure
@@ -30,8 +29,8 @@ type relay struct {
 	lost atomic.Int64       // bytes that the quota dropped before they were shown
 }
 
-func newRelay(ctx context.Context, host host, stream messages.Stream, to *terminal.Stream, hold *outputPauser, most int64, waits time.Duration) *relay {
-	r := &relay{host: host, job: hold.job, stream: stream, to: to, waits: waits, size: make(chan int64, 1)}
+func newRelay(ctx context.Context, host *jobHost, stream messages.Stream, to *terminal.Stream, hold *outputPauser, most int64, waits time.Duration) *relay {
+	r := &relay{host: host, stream: stream, to: to, waits: waits, size: make(chan int64, 1)}
 	r.pace = backpressure{stream: stream, hold: hold, most: most, moved: make(chan struct{}, 1)}
 	r.live, r.stop = context.WithCancel(ctx)
 	return r
@@ -84,29 +83,29 @@ func (r *relay) finish(size int64) {
 // copy copies the bytes from one offset to another (negative: to the end of the stream)
 // and returns the offset it reached.
 func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
-	follower, err := r.host.output(ctx, r.job, r.stream, from, to)
+	output, err := r.host.output(ctx, r.stream, from, to)
 	if err != nil {
 		return from, err
 	}
-	defer func() { _ = follower.Close() }()
+	defer func() { _ = output.Close() }()
 	buf := make([]byte, out.CopyBuffer)
 	for {
-		n, err := follower.Read(buf)
+		n, err := output.Read(buf)
 		if n > 0 {
 			if err := r.write(buf[:n]); err != nil {
 				return from, &out.OutputError{Err: err}
 			}
-			from = follower.Offset()
+			from = output.Offset()
 			r.pace.reached(from)
 		}
 		if err != nil {
-			for _, gap := range follower.Gaps() {
+			for _, gap := range output.Gaps() {
 				r.lost.Add(gap.To - gap.From)
 			}
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
-			return max(from, follower.Offset()), err
+			return max(from, output.Offset()), err
 		}
 	}
 }

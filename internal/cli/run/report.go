@@ -17,10 +17,10 @@ import (
 // leftovers returns how many processes the command has left that will end with the
 // node.
 func (g *foreground) leftovers(job messages.Record) int {
-	if job.End.Children == 0 || !g.host.ours() {
+	if job.End.Children == 0 || !g.host.ours {
 		return 0
 	}
-	if now, err := g.host.job(context.Background(), g.job); err == nil && now.State == messages.Retired {
+	if now, err := g.host.job(context.Background()); err == nil && now.State == messages.Retired {
 		return 0 // they have exited by themselves
 	}
 	return job.End.Children
@@ -37,7 +37,7 @@ func (g *foreground) shutdown() error {
 	for {
 		select {
 		case err := <-end:
-			if g.host.ours() {
+			if g.host.ours {
 				g.screen.GuardAgain()
 			}
 			return err
@@ -156,7 +156,7 @@ func (g *foreground) printEnd(job messages.Record) {
 		switch {
 		case s.Why != messages.LeftCgroup:
 			g.screen.Notef("%v", out.SurvivorError(s))
-		case !g.host.ours(): // else it was stopped
+		case !g.host.ours: // else it was stopped
 			g.screen.Notef("process %d of the command still runs: %s (troupe stop %s ends it)", s.PID, s.Why, job.ID)
 		}
 	}

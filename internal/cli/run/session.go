@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli/out"
 	"troupe/internal/shelltext"
 	"troupe/messages"
@@ -13,12 +13,12 @@ import (
 
 // forSession turns the request into one for a session. A new session starts with our
 // directory, environment and umask; an open one keeps its own.
-func (g *foreground) forSession(c *client.Client) error {
+func (g *foreground) forSession() error {
 	r, f := &g.request, g.flags
 	plan := &messages.SessionPlan{
 		Dir: r.Dir, Env: messages.Env{Policy: r.Env.Policy, Base: r.Env.Base}, Umask: r.Umask, Shell: f.Shell,
 	}
-	info, open, err := g.openSession(c)
+	info, open, err := findSession(context.Background(), g.host, cmp.Or(r.Scope, messages.MainScope), r.Session)
 	switch {
 	case err != nil:
 		return err
@@ -55,16 +55,15 @@ func (g *foreground) forSession(c *client.Client) error {
 	return nil
 }
 
-// openSession returns the session of the request, and whether it is open.
-func (g *foreground) openSession(c *client.Client) (info messages.SessionInfo, open bool, err error) {
-	scope := cmp.Or(g.request.Scope, messages.MainScope)
-	list, err := c.Sessions(context.Background(), scope)
-	for _, s := range list {
-		if s.Scope == scope && s.Session == g.request.Session {
+// findSession returns a session, and whether it is open.
+func findSession(ctx context.Context, h host.Doer, scope messages.ScopePath, id messages.SessionID) (in messages.SessionInfo, open bool, err error) {
+	list, err := host.Ask(ctx, h, messages.ListSessions{Scope: scope})
+	for _, s := range list.Sessions {
+		if s.Scope == scope && s.Session == id {
 			return s, true, nil
 		}
 	}
-	return info, false, err
+	return in, false, err
 }
 
 // inside reports whether we run as a command of the session.

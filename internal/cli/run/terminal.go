@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/client"
+	"troupe/host"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
@@ -24,18 +23,9 @@ import (
 // that is not from a terminal is copied to the command, followed by the end-of-file
 // key.
 
-// inputSender sends input to a job, after begun has returned.
-type inputSender interface {
-	begun(ctx context.Context, id messages.JobID) error
-	Input(ctx context.Context, r messages.WriteInput) (int64, error)
-	CloseInput(ctx context.Context, id messages.JobID) error
-	Resize(ctx context.Context, r messages.ResizeTerminal) error
-}
-
 // terminalInput connects our terminal to that of the command.
 type terminalInput struct {
 	*foreground
-	inputSender
 	ctx context.Context
 }
 
@@ -46,12 +36,8 @@ func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave fun
 	if g.request.Terminal == (messages.Terminal{}) || g.request.Mode.Background() {
 		return func() {}, func(bool) {}
 	}
-	t, _ := g.host.(inputSender)
-	if h, ok := g.host.(*daemonHost); ok {
-		t = &daemonInput{Client: h.client, host: h}
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &terminalInput{g, t, ctx}
+	s := &terminalInput{g, ctx}
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, unix.SIGWINCH)
 	restore := func() {}
@@ -95,7 +81,7 @@ func forwardsKeys(m *cli.Main, f *Flags) bool {
 }
 
 func (s *terminalInput) pass(sizes <-chan os.Signal) {
-	if s.begun(s.ctx, s.job) != nil {
+	if s.host.started(s.ctx) != nil {
 		return
 	}
 	go s.follow(sizes)
@@ -107,9 +93,9 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	case err != nil:
 	case left:
 		s.signals.Detached.Store(true)
-		_, err = s.host.(*daemonHost).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // the reply ends the run
+		_, err = host.Ask(s.ctx, s.host, messages.PromoteCommand{Job: s.job, Keep: true}) // the reply ends the run
 	default:
-		err = s.CloseInput(s.ctx, s.job)
+		err = s.host.closeInput(s.ctx)
 	}
 	var coded *messages.Error
 	if s.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != messages.JobFinished && coded.Code != messages.NoInput {
@@ -121,15 +107,15 @@ func (s *terminalInput) pass(sizes <-chan os.Signal) {
 // user at a terminal and a job in the daemon, the detach keys end it, too.
 func (s *terminalInput) copy() (left bool, err error) {
 	keys, sits := terminal.DetachScanner{}, cli.IsTerminal(s.main.In)
-	if _, away := s.host.(*daemonHost); away && sits {
+	if s.host.daemon != nil && sits {
 		keys.Keys = s.flags.leave
 	}
-	buf := make([]byte, out.CopyBuffer)
+	to, buf := s.host.writer(s.ctx), make([]byte, out.CopyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
 		typed, left := keys.Filter(buf[:n])
 		if len(typed) > 0 {
-			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(typed)}); err != nil {
+			if err := to.Write(typed); err != nil {
 				return false, err
 			}
 		}
@@ -151,7 +137,7 @@ func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	for {
 		if now := cli.TerminalSize(s.main); now != last {
 			last = now
-			_ = s.Resize(s.ctx, messages.ResizeTerminal{Job: s.job, Size: now}) // fails only if the job has ended
+			_, _ = host.Ask(s.ctx, s.host, messages.ResizeTerminal{Job: s.job, Size: now}) // fails only if the job has ended
 		}
 		select {
 		case <-sizes:
@@ -159,71 +145,4 @@ func (s *terminalInput) follow(sizes <-chan os.Signal) {
 			return
 		}
 	}
-}
-
-// daemonInput sends input through the daemon, in one goroutine.
-type daemonInput struct {
-	*client.Client
-	host *daemonHost
-	to   *connect.InputWriter
-}
-
-// Input implements inputSender.
-func (r *daemonInput) Input(ctx context.Context, w messages.WriteInput) (int64, error) {
-	if r.to == nil {
-		r.to = r.host.writer(ctx, w.Job)
-	}
-	err := r.to.Write(w.Data)
-	return r.to.Through, err
-}
-
-func (r *daemonInput) begun(ctx context.Context, id messages.JobID) error {
-	if err := r.host.await(ctx); err != nil {
-		return err
-	}
-	return r.host.started(ctx, id)
-}
-
-// begun waits until the job has started or ended.
-func (l localHost) begun(ctx context.Context, id messages.JobID) error {
-	facts, err := l.node.Subscribe(context.Background(), messages.Subscribe{Filter: messages.Filter{Job: id}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = facts.Close() }() // an open channel would delay the end of the node
-	for {
-		m, err := facts.Next(ctx)
-		if err != nil {
-			return err
-		}
-		n, _ := m.(messages.Notification)
-		if of, ok := n.Fact.(messages.CommandFact); ok && of.Record().State != messages.Queued && of.Record().State != messages.Starting {
-			return nil
-		}
-	}
-}
-
-func (l localHost) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
-	reply, err := l.node.Ask(ctx, r)
-	if err == nil {
-		err = messages.Refusal(reply)
-	}
-	written, _ := reply.(messages.InputWritten)
-	return written.Through, err
-}
-
-func (l localHost) CloseInput(ctx context.Context, id messages.JobID) error {
-	return l.does(ctx, messages.CloseInput{Job: id})
-}
-
-func (l localHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
-	return l.does(ctx, r)
-}
-
-func (l localHost) does(ctx context.Context, r messages.Refusable) error {
-	reply, err := l.node.Ask(ctx, r)
-	if err == nil {
-		err = messages.Refusal(reply)
-	}
-	return err
 }

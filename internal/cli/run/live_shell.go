@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -39,24 +38,9 @@ func liveShell(m *cli.Main) (string, error) {
 // snapshotError asks the daemon why the shell of a job started without the user's
 // setup; "": it did not, or that is not known.
 func (g *foreground) snapshotError(job messages.Record) string {
-	h, ok := g.host.(*daemonHost)
-	if !ok || g.flags.JSON || !job.HasFlag(messages.FlagNoSnapshot) {
+	if g.flags.JSON || !job.HasFlag(messages.FlagNoSnapshot) {
 		return ""
 	}
-	in, _ := h.session(context.Background(), job)
+	in, _ := g.host.session(context.Background(), job)
 	return in.SnapshotError
-}
-
-// session returns the current state of a job's session, and whether the session exists.
-func (h *daemonHost) session(ctx context.Context, job messages.Record) (in messages.SessionInfo, is bool) {
-	list, err := h.client.Sessions(ctx, cmp.Or(job.Scope, messages.MainScope))
-	if err != nil {
-		return in, false
-	}
-	for _, s := range list {
-		if s.Scope == job.Scope && s.Session == job.Session {
-			return s, true
-		}
-	}
-	return in, false
 }

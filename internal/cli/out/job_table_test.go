@@ -1,4 +1,4 @@
-package main
+package out
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 		0:  "",
 	} {
 		var b strings.Builder
-		require.NoError(t, jobTable(jobs, now).Write(&b, width))
+		require.NoError(t, JobTable(jobs, now).Write(&b, width))
 		if width > 0 {
 			require.Equal(t, want, b.String())
 			continue
@@ -53,14 +53,13 @@ func TestStatusTexts(t *testing.T) {
 		"lost, 2m ago":                   ended(messages.Record{End: messages.End{Outcome: messages.Lost}}),
 		"running 3s, output was blocked": {State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}, Started: now.Add(-3 * time.Second)},
 	} {
-		require.Equal(t, want, statusText(j, now))
+		require.Equal(t, want, StatusText(j, now))
 	}
 }
 
 // One of something is one.
 func TestNumbersOfThings(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, recordText(messages.Record{ID: "j1", End: messages.End{Children: 1}, OutputOpen: true}, time.Now()), "leftover  1 process, output still open\n")
-	require.Contains(t, recordText(messages.Record{ID: "j1", End: messages.End{Children: 2}}, time.Now()), "leftover  2 processes\n")
-	require.Equal(t, "1 job, 2 sessions", quotaText(messages.ScopeQuota{Jobs: 1, Sessions: 2}))
+	require.Contains(t, RecordText(messages.Record{ID: "j1", End: messages.End{Children: 1}, OutputOpen: true}, time.Now()), "leftover  1 process, output still open\n")
+	require.Contains(t, RecordText(messages.Record{ID: "j1", End: messages.End{Children: 2}}, time.Now()), "leftover  2 processes\n")
 }

@@ -1,0 +1,58 @@
+package out
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+// StatusText describes the state of a job and its age.
+func StatusText(j messages.Record, now time.Time) string {
+	if j.State.Ended() {
+		return EndText(j) + ", " + Ago(now.Sub(j.End.At)) + " ago"
+	}
+	since := j.Started
+	if since.IsZero() {
+		since = j.Created
+	}
+	text := string(j.State) + " " + Ago(now.Sub(since))
+	switch {
+	case j.WaitingForSecret:
+		text += ", waits for a secret"
+	case j.WaitingForInput:
+		text += ", waits for input"
+	case j.HasFlag(messages.FlagLogBlocked):
+		text += ", output was blocked" // or still is: the flag stays after the log had room again
+	case !j.Background && j.State == messages.Running:
+		text += ", foreground"
+	}
+	return text
+}
+
+// EndText describes the outcome of a job.
+func EndText(j messages.Record) string {
+	switch j.End.Outcome {
+	case messages.Exited:
+		return fmt.Sprintf("exited %d", j.End.Shell())
+	case messages.Signaled:
+		return "signal " + j.End.Signal
+	case messages.TimedOut:
+		return "timed out"
+	case messages.FailedToStart:
+		return "failed to start"
+	}
+	return string(j.End.Outcome)
+}
+
+// EndsText lists the ended jobs with their outcomes.
+func EndsText(jobs []messages.Record) string {
+	var ends []string
+	for _, j := range jobs {
+		if j.State.Ended() {
+			ends = append(ends, string(j.ID)+" "+EndText(j))
+		}
+	}
+	return strings.Join(ends, ", ")
+}
