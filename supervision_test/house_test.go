@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 	"cmd/troupe":                  {anything, "github.com/dustin/go-humanize", "github.com/spf13/cobra", "golang.org/x/sys"},
 	"supervision_test":            {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
 	"internal/test/need":          {"golang.org/x/sys"},
+	"internal/test/keys":          {},
 	"internal/test/mcpfixtures":   {"internal/gateway/mcp/tasks", "internal/gateway/mcp/web", mcpLib, rpcLib},
 	"tools/testsum":               {"gotest.tools/gotestsum"},
 }
