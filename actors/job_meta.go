@@ -2,71 +2,27 @@ package actors
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
-	"time"
+	"unicode/utf8"
 
 	"troupe/backends"
+	"troupe/internal/codec"
 	"troupe/messages"
 )
 
-// jobMetaVersion is the version of the format. It is raised when a field changes its meaning.
-// Older versions skip new fields.
-const jobMetaVersion = 1
-
-// jobMeta is the metadata that the engine stores with a job for a restart. The journal may not
-// have it in time, and the engine's facts do not carry it.
+// jobMeta is the metadata that the engine stores with a job for a restart, in CBOR: parts of its
+// record and request that the journal may not have in time, and that the engine's facts do not
+// carry. No variable of an environment is among them.
 type jobMeta struct {
-	V       int                `json:"v"`
-	Job     messages.JobID     `json:"job"`
-	Seq     messages.Seq       `json:"seq,omitempty"` // of its last fact at the last placement; higher after a hand-over
-	Scope   messages.ScopePath `json:"scope"`
-	Session messages.SessionID `json:"session"`
-	Place   sessionMeta        `json:"place"`
-	// Quotas are of the scopes above the job, the top one first.
-	Quotas []messages.ScopeQuota `json:"quotas,omitempty"`
+	// Job has as Seq the number of its last fact at the last placement, higher after a hand-over.
+	Job    messages.Record       `cbor:"1,keyasint,omitzero"`
+	Run    messages.RunCommand   `cbor:"2,keyasint,omitzero"` // what the record does not have
+	Place  messages.SessionPlan  `cbor:"3,keyasint,omitzero"` // of its session
+	Quotas []messages.ScopeQuota `cbor:"4,keyasint,omitzero"` // of the scopes above the job, the top one first
 
-	Principal   messages.Principal `json:"principal,omitempty"`
-	Tag         string             `json:"tag,omitempty"`
-	Name        string             `json:"name,omitempty"`
-	Description string             `json:"description,omitempty"`
-	Preview     string             `json:"preview"`
-	Mode        messages.Mode      `json:"mode"`
-	Separate    bool               `json:"separate,omitempty"`
-	Background  bool               `json:"background,omitempty"`
-	Kept        bool               `json:"kept,omitempty"`  // messages.FlagKept
-	Owed        bool               `json:"owed,omitempty"`  // a client waits for the end
-	Shown       bool               `json:"shown,omitempty"` // and its terminal shows the job
-	Created     time.Time          `json:"created"`
-	Deadline    time.Time          `json:"deadline,omitzero"`
-	Dir         string             `json:"dir,omitempty"`
-
-	Timeout      time.Duration   `json:"timeout,omitempty"`
-	PromoteAfter time.Duration   `json:"promote,omitempty"`
-	Grace        time.Duration   `json:"grace,omitempty"`
-	OnExit       messages.OnExit `json:"exit,omitempty"`
-
-	OnFinish []string `json:"finish,omitempty"`
-
-	Terminal messages.Terminal `json:"terminal,omitzero"`
-	Answered int64             `json:"answered,omitempty"` // see lifecycle.Terminal
-
-	Key    string `json:"key,omitempty"`
-	Digest string `json:"digest,omitempty"`
-}
-
-// sessionMeta is the plan of the job's session.
-type sessionMeta struct {
-	Backend  string            `json:"backend,omitempty"`
-	Dir      string            `json:"dir,omitempty"`
-	Shell    string            `json:"shell,omitempty"`
-	Terminal messages.Terminal `json:"terminal,omitzero"`
-	Umask    string            `json:"umask,omitempty"`
-}
-
-// plan returns the plan of the session, without its environment.
-func (m sessionMeta) plan() messages.SessionPlan {
-	return messages.SessionPlan{Backend: m.Backend, Dir: m.Dir, Shell: m.Shell, Terminal: m.Terminal, Umask: m.Umask}
+	Owed     bool   `cbor:"5,keyasint,omitzero"` // a client waits for the end; its terminal shows the job if Run.Shown
+	Answered int64  `cbor:"6,keyasint,omitzero"` // see lifecycle.Terminal
+	Digest   string `cbor:"7,keyasint,omitzero"` // of the request with Run.Key
 }
 
 // previewLength bounds the stored bytes of a command's text: enough to recognise the job in a
@@ -75,8 +31,8 @@ const previewLength = 512
 
 // metaEncoder encodes the metadata of one job. Its fields are those that the record lacks.
 type metaEncoder struct {
-	at       sessionMeta
-	keep     *recoveryMeta // nil: there is none
+	at       messages.SessionPlan // without an environment
+	keep     *recoveryMeta        // nil: there is none
 	terms    *jobOptions
 	answered int64 // of its terminal, by this actor
 }
@@ -86,27 +42,36 @@ type metaEncoder struct {
 func (s *metaEncoder) of(job *messages.Record) []byte {
 	keep := cmp.Or(s.keep, &recoveryMeta{})
 	m := jobMeta{
-		V: jobMetaVersion, Place: s.at, Quotas: keep.quotas, Owed: keep.owed, Shown: s.terms.shown, Key: keep.key, Digest: keep.digest,
-		PromoteAfter: cmp.Or(keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit, Answered: s.answered,
+		Job: messages.Record{
+			ID: job.ID, Scope: job.Scope, Session: job.Session, Labels: job.Labels, Command: cut(job.Command, previewLength), Mode: job.Mode,
+			Background: job.Background && !keep.left, Timeout: job.Timeout, Deadline: job.Deadline, Dir: job.Dir, Created: job.Created, Terminal: job.Terminal, Seq: job.Seq,
+		},
+		Run:   messages.RunCommand{Key: keep.key, PromoteAfter: cmp.Or(keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit},
+		Place: s.at, Quotas: keep.quotas, Owed: keep.owed, Answered: s.answered, Digest: keep.digest,
 	}
-	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
-	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background && !keep.left, job.Created, job.Deadline, job.Timeout
-	m.Seq, m.Separate, m.Dir, m.Terminal, m.Kept = job.Seq, len(job.Output) > 1, job.Dir, job.Terminal, job.HasFlag(messages.FlagKept)
+	m.Job.Description, m.Run.Shown = cut(job.Description, previewLength), s.terms.shown
+	if job.HasFlag(messages.FlagKept) {
+		m.Job.Flags = []messages.Flag{messages.FlagKept}
+	}
+	for _, o := range job.Output {
+		m.Job.Output = append(m.Job.Output, messages.StreamOutput{Stream: o.Stream})
+	}
 	for _, n := range job.OnFinish {
-		m.OnFinish = append(m.OnFinish, n.To)
+		m.Run.OnFinish = append(m.Run.OnFinish, n.To)
 	}
-	m.Description, m.Preview = cut(job.Description, previewLength), cut(job.Command, previewLength)
 	for _, spare := range []func(){
 		func() {},
-		func() { m.Description, m.Preview = "", cut(m.Preview, previewLength/8) },
-		func() { m.Tag, m.Dir, m.Place.Dir = "", "", "" },
-		func() { m.Key, m.Digest, m.Quotas, m.Preview, m.OnFinish = "", "", nil, "", nil },
+		func() { m.Job.Description, m.Job.Command = "", cut(m.Job.Command, previewLength/8) },
+		func() { m.Job.Tag, m.Job.Dir, m.Place.Dir = "", "", "" },
+		func() { m.Run.Key, m.Digest, m.Quotas, m.Job.Command, m.Run.OnFinish = "", "", nil, "", nil },
 		func() {
-			m = jobMeta{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Kept: m.Kept, Created: m.Created, Grace: m.Grace, Terminal: m.Terminal, Answered: m.Answered}
+			j := m.Job
+			m = jobMeta{Run: messages.RunCommand{Grace: m.Run.Grace}, Answered: m.Answered}
+			m.Job = messages.Record{ID: j.ID, Mode: j.Mode, Background: j.Background, Flags: j.Flags, Created: j.Created, Terminal: j.Terminal}
 		},
 	} {
 		spare()
-		if b, err := json.Marshal(m); err == nil && len(b) <= backends.MaxMeta {
+		if b, err := codec.Encode(m); err == nil && len(b) <= backends.MaxMeta {
 			return b
 		}
 	}
@@ -116,7 +81,7 @@ func (s *metaEncoder) of(job *messages.Record) []byte {
 // decodeJobMeta decodes metadata. It returns nil for other bytes.
 func decodeJobMeta(b []byte) *jobMeta {
 	var m jobMeta
-	if err := json.Unmarshal(b, &m); err != nil || m.V < 1 || m.Job == "" {
+	if err := codec.Decode(b, &m); err != nil || m.Job.ID == "" {
 		return nil
 	}
 	return &m
@@ -124,21 +89,18 @@ func decodeJobMeta(b []byte) *jobMeta {
 
 // job returns the record that the metadata describes.
 func (m *jobMeta) job(uid messages.UID) messages.Record {
-	job := messages.Record{
-		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Labels: messages.Labels{Principal: m.Principal, Tag: m.Tag, Name: m.Name, Description: m.Description}, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
-		Timeout: m.Timeout, Deadline: m.Deadline, Dir: m.Dir, Created: m.Created, OnFinish: messages.Notices(m.OnFinish),
-		Terminal: m.Terminal, Output: []messages.StreamOutput{{Stream: messages.Merged}},
+	job := m.Job
+	job.UID, job.Backend, job.State, job.Seq = uid, m.Place.Backend, messages.Starting, 0
+	job.OnFinish = messages.Notices(m.Run.OnFinish)
+	if len(job.Output) == 0 {
+		job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
 	}
-	if m.Separate {
-		job.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}
-	}
-	m.keeps(&job)
 	return job
 }
 
 // keeps adds FlagKept to a record if the job is kept.
 func (m *jobMeta) keeps(job *messages.Record) {
-	if m.Kept && !job.HasFlag(messages.FlagKept) {
+	if m.Job.HasFlag(messages.FlagKept) && !job.HasFlag(messages.FlagKept) {
 		job.Flags = append(slices.Clip(job.Flags), messages.FlagKept)
 	}
 }
@@ -146,15 +108,18 @@ func (m *jobMeta) keeps(job *messages.Record) {
 // terms returns the options of the job.
 func (m *jobMeta) terms(job messages.Record) *jobOptions {
 	return &jobOptions{
-		background: m.Background || m.Mode == messages.ModeAsync || m.Mode == messages.ModeDetached,
-		named:      job.Dir != "", promoteAfter: m.PromoteAfter, grace: m.Grace, onExit: m.OnExit,
+		background: m.Job.Background || m.Job.Mode.Background(),
+		named:      job.Dir != "", promoteAfter: m.Run.PromoteAfter, grace: m.Run.Grace, onExit: m.Run.OnExit,
 	}
 }
 
-// cut returns at most n bytes of s. JSON replaces a rune that is cut.
+// cut returns at most n bytes of s, and no part of a rune.
 func cut(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
+	if len(s) <= n {
+		return s
 	}
-	return s
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }

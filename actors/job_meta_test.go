@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/backends"
+	"troupe/internal/test/keys"
 	"troupe/messages"
 )
 
@@ -24,9 +25,35 @@ func TestAMemoThatHardlyFits(t *testing.T) {
 		require.NotNil(t, m)
 		back := m.job("u")
 		require.Equal(t, messages.JobID("j1"), back.ID)
-		require.True(t, m.Background)
+		require.True(t, m.Job.Background)
 		require.True(t, back.Kept())
 		require.Equal(t, int64(7), m.Answered)
 		require.EqualValues(t, -1, m.terms(back).grace)
 	}
 }
+
+// A memo has what a list shows of a job, and no part of a rune; that of a live shell is none of a job.
+func TestAMemo(t *testing.T) {
+	job := messages.Record{
+		ID: "j1", Labels: messages.Labels{Tag: "t\xff"}, Command: strings.Repeat("c", previewLength-1) + "é", Mode: messages.ModeAsync, Dir: "/d\xff", Seq: 7,
+		Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5}, {Stream: messages.Stderr}}, OnFinish: messages.Notices([]string{"cmd"}),
+	}
+	at := messages.SessionPlan{Backend: messages.BackendPipe, Dir: "/s"}
+	b := (&metaEncoder{at: at, terms: &jobOptions{onExit: messages.KeepChildren, shown: true}}).of(&job)
+	m := decodeJobMeta(b)
+	require.NotNil(t, m)
+	want := job
+	want.UID, want.Backend, want.State, want.Seq, want.Command = "u", messages.BackendPipe, messages.Starting, 0, strings.Repeat("c", previewLength-1)
+	want.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}
+	require.Equal(t, want, m.job("u"))
+	require.Equal(t, at, m.Place)
+	require.Equal(t, messages.Seq(7), m.Job.Seq)
+	require.True(t, m.Run.Shown)
+	require.Equal(t, &jobOptions{background: true, named: true, onExit: messages.KeepChildren}, m.terms(m.job("u")))
+
+	_, _, shell := backends.ReadShellMeta(b)
+	require.False(t, shell)
+	require.Nil(t, decodeJobMeta(backends.ShellMeta(backends.ExecutorSpec{Scope: "main", Session: "s"}, "shell")))
+}
+
+func TestKeysOfMemos(t *testing.T) { keys.Check(t, jobMeta{}) }

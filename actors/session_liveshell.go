@@ -164,9 +164,9 @@ func (s *session) describe() messages.SessionInfo {
 	return info
 }
 
-// memoPlace returns the plan of the session, for the metadata of its jobs.
-func (s *session) memoPlace() sessionMeta {
-	return sessionMeta{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask}
+// memoPlace returns the plan of the session without its environment, for the metadata of its jobs.
+func (s *session) memoPlace() messages.SessionPlan {
+	return messages.SessionPlan{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask}
 }
 
 // isLive reports whether a backend runs live shells.

@@ -29,7 +29,7 @@ func (s *supervisor) restore(ctx actor.Context) {
 	for _, h := range past.Held {
 		held[h.ID] = decodeJobMeta(h.Meta)
 		if m := held[h.ID]; m != nil {
-			s.count = max(s.count, idNumber(m.Job))
+			s.count = max(s.count, idNumber(m.Job.ID))
 		}
 	}
 	recorded, moved := map[messages.UID]bool{}, map[messages.UID]bool{}
@@ -72,8 +72,8 @@ func (s *supervisor) restore(ctx actor.Context) {
 // if there is any.
 func (s *supervisor) unrecordedJob(h backends.InventoryJob) RestoredJob {
 	m := decodeJobMeta(h.Meta)
-	if m != nil && s.jobs[m.Job] == nil {
-		return RestoredJob{Job: m.job(h.ID), Key: m.Key, Digest: m.Digest}
+	if m != nil && s.jobs[m.Job.ID] == nil {
+		return RestoredJob{Job: m.job(h.ID), Key: m.Run.Key, Digest: m.Digest}
 	}
 	s.count++
 	job := messages.Record{
@@ -99,14 +99,14 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 		e.archived, e.settled = true, !held
 	case m == nil || job.State.Ended():
 	default:
-		e.leftRunning = m.Owed && !m.Background && job.Background && m.Mode == messages.ModeSync
-		job.Deadline, job.Timeout = m.Deadline, m.Timeout
+		e.leftRunning = m.Owed && !m.Job.Background && job.Background && m.Job.Mode == messages.ModeSync
+		job.Deadline, job.Timeout = m.Job.Deadline, m.Job.Timeout
 		m.keeps(&job)
-		if m.Terminal != (messages.Terminal{}) {
-			job.Terminal, e.queriesAnswered = m.Terminal, m.Answered
+		if m.Job.Terminal != (messages.Terminal{}) {
+			job.Terminal, e.queriesAnswered = m.Job.Terminal, m.Answered
 		}
-		if moved = job.Seq > 0 && m.Seq > job.Seq && m.Scope != "" && m.Scope != job.Scope; moved {
-			job.Scope, job.Session = m.Scope, m.Session
+		if moved = job.Seq > 0 && m.Job.Seq > job.Seq && m.Job.Scope != "" && m.Job.Scope != job.Scope; moved {
+			job.Scope, job.Session = m.Job.Scope, m.Job.Session
 		}
 	}
 	if held && job.State == messages.Queued {
@@ -116,7 +116,7 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 		e.run, e.env = r.Run, r.Env
 	}
 	if m == nil {
-		m = &jobMeta{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
+		m = &jobMeta{Job: messages.Record{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}}
 	}
 	e.job, e.seq = &job, job.Seq
 	switch {
@@ -125,7 +125,7 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 	case !e.settled:
 		e.terms = m.terms(job)
 	}
-	if key := cmp.Or(r.Key, m.Key); key != "" {
+	if key := cmp.Or(r.Key, m.Run.Key); key != "" {
 		e.asked = &keyedRequest{idempotencyKey{job.Principal, key}, cmp.Or(r.Digest, m.Digest)}
 		s.byKey[e.asked.idempotencyKey] = job.ID
 	}
@@ -146,12 +146,12 @@ func (s *supervisor) restoreTree(ctx actor.Context, all []backends.InventoryJob,
 			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: messages.SessionPlan{Backend: e.job.Backend}}}
 			asks[at] = o
 		}
-		if m := memos[h.ID]; m != nil && m.Scope == at.Scope && m.Session == at.Session {
-			o.ask.SessionPlan = m.Place.plan()
+		if m := memos[h.ID]; m != nil && m.Job.Scope == at.Scope && m.Job.Session == at.Session {
+			o.ask.SessionPlan = m.Place
 		}
 		h.Exited = e.job.State.Ended()
 		if m := memos[h.ID]; m != nil {
-			h.Keep = m.OnExit == messages.KeepChildren
+			h.Keep = m.Run.OnExit == messages.KeepChildren
 		}
 		o.held = append(o.held, h)
 		if recorded[h.ID] {
@@ -172,7 +172,7 @@ func (s *supervisor) restoreScopes(path messages.ScopePath, m *jobMeta, recorded
 	above := waysTo(path)
 	for i, p := range above {
 		quota := s.scopeQuotas[p]
-		if m != nil && m.Scope == path && i < len(m.Quotas) {
+		if m != nil && m.Job.Scope == path && i < len(m.Quotas) {
 			quota = m.Quotas[i]
 		}
 		s.scopeQuotas[p] = quota
@@ -221,12 +221,12 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 // stopped if its client does not join it in time. A promoted job stays. So does one with an
 // attached terminal, since its user will attach again.
 func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, moved bool) {
-	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
+	ends := m != nil && m.Owed && !m.Job.Background && !e.job.Background && m.Job.Mode == messages.ModeSync
 	if ends && !e.job.State.Ended() {
 		e.clientWaiting, e.budget = true, e.terms.promoteAfter
 		e.terms.promoteAfter = 0 // it may be spent, and a job that is stopped in the end must not be promoted
 	}
-	stays := ends && m.Shown && !e.job.State.Ended()
+	stays := ends && m.Run.Shown && !e.job.State.Ended()
 	if e.leftRunning = e.leftRunning || stays; e.leftRunning {
 		e.budget = cmp.Or(e.budget, e.terms.promoteAfter)
 	}

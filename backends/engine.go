@@ -90,23 +90,23 @@ type Process interface {
 
 // Spec describes one job to an engine.
 type Spec struct {
-	ID          messages.UID // nonce, name of the logs, key of the journal
-	Argv        []string     // Argv[0] without a slash is looked up in Env's PATH, relative to Dir
-	Program     string       // absolute path of Argv[0] from an earlier lookup; "": none
-	Env         []string     // complete
-	Dir         string       // absolute; "": the engine's own
-	Umask       int          // negative: the engine's own
-	Stdio       Stdio
-	Deadline    time.Duration // applies even while no tree runs; 0: none
-	Grace       time.Duration // of the deadline
-	OnExit      messages.OnExit
-	Detach      bool // in a keeper of its own, where the Engine is a Detacher
-	Log         spill.Plan
-	Script      string       // not "": text of a file whose path is the last of Argv while the main process lives
-	Live        *LiveShell   // not nil: a live shell
-	In          messages.UID // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask and Detach are not used
-	SameExports bool         // of such a command: it does not change what the shell exports
-	Meta        []byte       // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
+	ID          messages.UID    `cbor:"1,keyasint,omitzero"` // nonce, name of the logs, key of the journal
+	Argv        []string        `cbor:"2,keyasint,omitzero"` // Argv[0] without a slash is looked up in Env's PATH, relative to Dir
+	Program     string          `cbor:"3,keyasint,omitzero"` // absolute path of Argv[0] from an earlier lookup; "": none
+	Env         []string        `cbor:"4,keyasint,omitzero"` // complete
+	Dir         string          `cbor:"5,keyasint,omitzero"` // absolute; "": the engine's own
+	Umask       int             `cbor:"6,keyasint,omitzero"` // negative: the engine's own
+	Stdio       Stdio           `cbor:"7,keyasint,omitzero"`
+	Deadline    time.Duration   `cbor:"8,keyasint,omitzero"` // applies even while no tree runs; 0: none
+	Grace       time.Duration   `cbor:"9,keyasint,omitzero"` // of the deadline
+	OnExit      messages.OnExit `cbor:"10,keyasint,omitzero"`
+	Detach      bool            `cbor:"11,keyasint,omitzero"` // in a keeper of its own, where the Engine is a Detacher
+	Log         spill.Plan      `cbor:"12,keyasint,omitzero"`
+	Script      string          `cbor:"13,keyasint,omitzero"` // not "": text of a file whose path is the last of Argv while the main process lives
+	Live        *LiveShell      `cbor:"14,keyasint,omitzero"` // not nil: a live shell
+	In          messages.UID    `cbor:"15,keyasint,omitzero"` // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask and Detach are not used
+	SameExports bool            `cbor:"16,keyasint,omitzero"` // of such a command: it does not change what the shell exports
+	Meta        []byte          `cbor:"17,keyasint,omitzero"` // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
 }
 
 // MaxMeta bounds Spec.Meta and SaveMeta, in bytes: the engine keeps it in memory for each job.
@@ -114,27 +114,27 @@ const MaxMeta = 4096
 
 // Stdio describes the descriptors 0, 1 and 2 of a process.
 type Stdio struct {
-	Stdin    messages.StdinMode
-	Streams  messages.StreamMode
-	Terminal messages.Terminal // not zero: a PTY, and Streams is merged
-	Ended    bool              // on a PTY: no client types, so the first input is the end-of-file key
+	Stdin    messages.StdinMode  `cbor:"1,keyasint,omitzero"`
+	Streams  messages.StreamMode `cbor:"2,keyasint,omitzero"`
+	Terminal messages.Terminal   `cbor:"3,keyasint,omitzero"` // not zero: a PTY, and Streams is merged
+	Ended    bool                `cbor:"4,keyasint,omitzero"` // on a PTY: no client types, so the first input is the end-of-file key
 }
 
 // InventoryJob is a job that an engine has when a node starts.
 type InventoryJob struct {
-	ID   messages.UID
-	Meta []byte
-	Live bool // false: finished, with unsettled facts
+	ID   messages.UID `cbor:"1,keyasint,omitzero"`
+	Meta []byte       `cbor:"2,keyasint,omitzero"`
+	Live bool         `cbor:"3,keyasint,omitzero"` // false: finished, with unsettled facts
 	// Ended: its end is one of the facts that Adopt replays.
-	Ended bool `json:",omitempty"`
+	Ended bool `cbor:"4,keyasint,omitzero"`
 	// Dir is the directory of a live shell, or its last one; "": not a live shell, or unknown.
-	Dir string `json:",omitempty"`
+	Dir string `cbor:"5,keyasint,omitzero"`
 	// Closed: a live shell that was stopped with its session.
-	Closed bool `json:",omitempty"`
+	Closed bool `cbor:"6,keyasint,omitzero"`
 	// Last is the number of the last fact of a finished job; 0: not finished, or unknown.
-	Last uint64 `json:",omitempty"`
+	Last uint64 `cbor:"7,keyasint,omitzero"`
 
 	// Set by the tree for Backend.Open, not by an engine.
-	Keep   bool `json:"-"` // started with KeepChildren
-	Exited bool `json:"-"` // its result was delivered and settled before
+	Keep   bool `cbor:"-"` // started with KeepChildren
+	Exited bool `cbor:"-"` // its result was delivered and settled before
 }

@@ -49,15 +49,15 @@ import (
 // a command belong to the shell: they are counted, and TreeEnded does not wait for them unless
 // OnExit is KillChildren.
 type LiveShell struct {
-	Files map[string]string
+	Files map[string]string `cbor:"1,keyasint,omitzero"`
 
 	// From is a live shell that has ended with unsettled facts. Files of its directory whose
 	// names begin with "kept" move to this shell. "": none.
-	From messages.UID
+	From messages.UID `cbor:"2,keyasint,omitzero"`
 
 	// Syncs declares that the shell knows the letter y.
-	Syncs bool
+	Syncs bool `cbor:"3,keyasint,omitzero"`
 
 	// Within bounds the time until the shell is ready; it is then stopped. 0: a minute.
-	Within time.Duration
+	Within time.Duration `cbor:"4,keyasint,omitzero"`
 }

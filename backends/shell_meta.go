@@ -1,21 +1,20 @@
 package backends
 
 import (
-	"encoding/json"
-
+	"troupe/internal/codec"
 	"troupe/messages"
 )
 
-// shellMeta is the Meta of a live shell.
+// shellMeta is the Meta of a live shell, in CBOR. The metadata of a command has none of its keys,
+// and so no Backend.
 type shellMeta struct {
-	Live     int                `json:"live_shell"` // 1; distinguishes it from the Meta of a command
-	Backend  string             `json:"backend"`
-	Scope    messages.ScopePath `json:"scope"`
-	Session  messages.SessionID `json:"session"`
-	Dir      string             `json:"dir,omitempty"`
-	Umask    int                `json:"umask"`
-	Shell    string             `json:"shell,omitempty"`
-	Terminal messages.Terminal  `json:"terminal,omitzero"`
+	Backend  string             `cbor:"101,keyasint,omitzero"`
+	Scope    messages.ScopePath `cbor:"102,keyasint,omitzero"`
+	Session  messages.SessionID `cbor:"103,keyasint,omitzero"`
+	Dir      string             `cbor:"104,keyasint,omitzero"`
+	Umask    int                `cbor:"105,keyasint,omitzero"`
+	Shell    string             `cbor:"106,keyasint,omitzero"`
+	Terminal messages.Terminal  `cbor:"107,keyasint,omitzero"`
 }
 
 // ShellMeta returns the Spec.Meta of a live shell, which identifies its session in an
@@ -23,12 +22,12 @@ type shellMeta struct {
 // not fit into MaxMeta.
 func ShellMeta(p ExecutorSpec, backend string) []byte {
 	m := shellMeta{
-		Live: 1, Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal,
+		Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal,
 	}
-	text, err := json.Marshal(m)
+	text, err := codec.Encode(m)
 	if err == nil && len(text) > MaxMeta {
 		m.Dir = ""
-		text, err = json.Marshal(m)
+		text, err = codec.Encode(m)
 	}
 	if err != nil || len(text) > MaxMeta {
 		return nil // unreachable: names have lower bounds
@@ -40,7 +39,7 @@ func ShellMeta(p ExecutorSpec, backend string) []byte {
 // backend. ok is false for the Meta of a command.
 func ReadShellMeta(meta []byte) (p ExecutorSpec, backend string, ok bool) {
 	var m shellMeta
-	if json.Unmarshal(meta, &m) != nil || m.Live != 1 || m.Backend == "" {
+	if codec.Decode(meta, &m) != nil || m.Backend == "" {
 		return ExecutorSpec{}, "", false
 	}
 	return ExecutorSpec{

@@ -120,8 +120,8 @@ type CommandStopped struct {
 // counted from the job's start.
 type InputWritten struct {
 	ofProcess
-	Through int64
-	Nth     uint64 // number of the control, as in ControlDone; 0 for a client
+	Through int64  `cbor:"1,keyasint,omitzero"`
+	Nth     uint64 `cbor:"2,keyasint,omitzero"` // number of the control, as in ControlDone; 0 for a client
 }
 
 // ControlReply is what a client may receive in answer to a control request.

@@ -143,9 +143,9 @@ type Rusage struct {
 
 // ExitStatus is the exit code of a process, or the signal that ended it.
 type ExitStatus struct {
-	Code   int    // meaningful if Signal is ""
-	Signal string // "KILL", "SEGV"; without SIG
-	Number int    // the signal's number
+	Code   int    `cbor:"1,keyasint,omitzero"` // meaningful if Signal is ""
+	Signal string `cbor:"2,keyasint,omitzero"` // "KILL", "SEGV"; without SIG
+	Number int    `cbor:"3,keyasint,omitzero"` // the signal's number
 }
 
 // Shell returns the status as a shell reports it: 128+n for signal n.

@@ -42,10 +42,10 @@ func (s Stream) String() string {
 // ProcessStarted reports that the process exists.
 type ProcessStarted struct {
 	ofProcess
-	PID       int
-	StartTime uint64 // clock ticks since boot (/proc/PID/stat field 22); identifies the process together with PID
-	At        time.Time
-	Isolation Isolation
+	PID       int       `cbor:"1,keyasint,omitzero"`
+	StartTime uint64    `cbor:"2,keyasint,omitzero"` // clock ticks since boot (/proc/PID/stat field 22); identifies the process together with PID
+	At        time.Time `cbor:"3,keyasint,omitzero"`
+	Isolation Isolation `cbor:"4,keyasint,omitzero"`
 }
 
 // Isolation is the mechanism that holds a process tree together. A kill reaches no more.
@@ -62,18 +62,18 @@ const (
 // nothing follows.
 type ProcessFailed struct {
 	ofProcess
-	Seq   uint64
-	Err   Error // spawn_failed or resource_exhausted, with the name of the errno as reason
-	Shell int   // 127 not found, 126 not executable, as in a shell
-	At    time.Time
+	Seq   uint64    `cbor:"1,keyasint,omitzero"`
+	Err   Error     `cbor:"2,keyasint,omitzero"` // spawn_failed or resource_exhausted, with the name of the errno as reason
+	Shell int       `cbor:"3,keyasint,omitzero"` // 127 not found, 126 not executable, as in a shell
+	At    time.Time `cbor:"4,keyasint,omitzero"`
 }
 
 // MainExited reports that the main process has exited while its output is drained or its
 // tree is stopped. The engine leaves it out if ProcessExited follows at once.
 type MainExited struct {
 	ofProcess
-	Status ExitStatus
-	At     time.Time
+	Status ExitStatus `cbor:"1,keyasint,omitzero"`
+	At     time.Time  `cbor:"2,keyasint,omitzero"`
 }
 
 // ProcessExited reports the result, after the drain: Sizes count every byte that the main
@@ -81,20 +81,20 @@ type MainExited struct {
 // Survivors.
 type ProcessExited struct {
 	ofProcess
-	Seq        uint64 // the engine's number, to be settled
-	Last       uint64 // number of TreeEnded, if the engine reports this, OutputClosed and TreeEnded together; 0: a part of the job remains
-	Status     ExitStatus
-	Cause      Cause // zero: it ended by itself
-	At         time.Time
-	Sizes      Sizes
-	Outputs    []OutputState // of the outputs that have more than a size
-	OutputOpen bool          // another process still holds the output
-	Children   int           // processes of the job that are still alive
-	Survivors  []Survivor
-	OOM        Tristate
-	Rusage     Rusage
-	Flags      []Flag
-	Dir        string // of a command in a live shell: the shell's directory now
+	Seq        uint64        `cbor:"1,keyasint,omitzero"` // the engine's number, to be settled
+	Last       uint64        `cbor:"2,keyasint,omitzero"` // number of TreeEnded, if the engine reports this, OutputClosed and TreeEnded together; 0: a part of the job remains
+	Status     ExitStatus    `cbor:"3,keyasint,omitzero"`
+	Cause      Cause         `cbor:"4,keyasint,omitzero"` // zero: it ended by itself
+	At         time.Time     `cbor:"5,keyasint,omitzero"`
+	Sizes      Sizes         `cbor:"6,keyasint,omitzero"`
+	Outputs    []OutputState `cbor:"7,keyasint,omitzero"` // of the outputs that have more than a size
+	OutputOpen bool          `cbor:"8,keyasint,omitzero"` // another process still holds the output
+	Children   int           `cbor:"9,keyasint,omitzero"` // processes of the job that are still alive
+	Survivors  []Survivor    `cbor:"10,keyasint,omitzero"`
+	OOM        Tristate      `cbor:"11,keyasint,omitzero"`
+	Rusage     Rusage        `cbor:"12,keyasint,omitzero"`
+	Flags      []Flag        `cbor:"13,keyasint,omitzero"`
+	Dir        string        `cbor:"14,keyasint,omitzero"` // of a command in a live shell: the shell's directory now
 }
 
 // Sizes are the bytes written so far, by stream.
@@ -102,9 +102,9 @@ type Sizes [3]int64
 
 // OutputState is what is known of an output beside its size.
 type OutputState struct {
-	Stream Stream
-	File   string // "": in memory
-	Elided []OutputGap
+	Stream Stream      `cbor:"1,keyasint,omitzero"`
+	File   string      `cbor:"2,keyasint,omitzero"` // "": in memory
+	Elided []OutputGap `cbor:"3,keyasint,omitzero"`
 }
 
 // Flag marks a property of a job that a user should know beside its outcome.
@@ -136,60 +136,60 @@ const (
 // FlagOutputLost says that one is missing.
 type ProcessLost struct {
 	ofProcess
-	Seq       uint64
-	Err       Error // internal, reason "keeper" or "reboot"
-	At        time.Time
-	Survivors []Survivor
-	Sizes     Sizes
-	Outputs   []OutputState
-	Flags     []Flag
+	Seq       uint64        `cbor:"1,keyasint,omitzero"`
+	Err       Error         `cbor:"2,keyasint,omitzero"` // internal, reason "keeper" or "reboot"
+	At        time.Time     `cbor:"3,keyasint,omitzero"`
+	Survivors []Survivor    `cbor:"4,keyasint,omitzero"`
+	Sizes     Sizes         `cbor:"5,keyasint,omitzero"`
+	Outputs   []OutputState `cbor:"6,keyasint,omitzero"`
+	Flags     []Flag        `cbor:"7,keyasint,omitzero"`
 }
 
 // OutputClosed reports that no process holds the output any more. Its log is sealed;
 // Sizes and Outputs are final.
 type OutputClosed struct {
 	ofProcess
-	Seq     uint64
-	Sizes   Sizes
-	Outputs []OutputState `json:",omitempty"` // as in ProcessExited
+	Seq     uint64        `cbor:"1,keyasint,omitzero"`
+	Sizes   Sizes         `cbor:"2,keyasint,omitzero"`
+	Outputs []OutputState `cbor:"3,keyasint,omitzero"` // as in ProcessExited
 }
 
 // TreeEnded reports that every process of the job has ended except Survivors. Only
 // OutputClosed may follow.
 type TreeEnded struct {
 	ofProcess
-	Seq       uint64
-	Survivors []Survivor
+	Seq       uint64     `cbor:"1,keyasint,omitzero"`
+	Survivors []Survivor `cbor:"2,keyasint,omitzero"`
 }
 
 // OutputGrew reports the size of a stream's log, once for each credit.
 type OutputGrew struct {
 	ofProcess
-	Stream Stream
-	Size   int64
+	Stream Stream `cbor:"1,keyasint,omitzero"`
+	Size   int64  `cbor:"2,keyasint,omitzero"`
 }
 
 // InputWaiting reports whether the job waits for input.
 type InputWaiting struct {
 	ofProcess
-	Waiting bool
-	Secret  bool // on a terminal that does not echo, as for a password
+	Waiting bool `cbor:"1,keyasint,omitzero"`
+	Secret  bool `cbor:"2,keyasint,omitzero"` // on a terminal that does not echo, as for a password
 }
 
 // LogBlocked reports that the output cannot be stored, or can be stored again. No byte is
 // lost: the job blocks when its pipe is full.
 type LogBlocked struct {
 	ofProcess
-	Stream  Stream
-	Blocked bool
-	Message string
+	Stream  Stream `cbor:"1,keyasint,omitzero"`
+	Blocked bool   `cbor:"2,keyasint,omitzero"`
+	Message string `cbor:"3,keyasint,omitzero"`
 }
 
 // LogFlagged reports that a log was deleted or changed from outside.
 type LogFlagged struct {
 	ofProcess
-	Stream Stream
-	Flag   Flag
+	Stream Stream `cbor:"1,keyasint,omitzero"`
+	Flag   Flag   `cbor:"2,keyasint,omitzero"`
 }
 
 // ControlDone reports that a control took effect. Each control of a job is answered once:
@@ -197,14 +197,14 @@ type LogFlagged struct {
 // control. 0 answers the oldest control that has no number.
 type ControlDone struct {
 	ofProcess
-	Nth uint64
+	Nth uint64 `cbor:"1,keyasint,omitzero"`
 }
 
 // ControlRefused reports that a control had no effect, and why.
 type ControlRefused struct {
 	ofProcess
-	Err Error
-	Nth uint64
+	Err Error  `cbor:"1,keyasint,omitzero"`
+	Nth uint64 `cbor:"2,keyasint,omitzero"`
 }
 
 // ControlAnswer is a fact that answers a control.

@@ -24,8 +24,8 @@ type OpenScope struct {
 
 // ScopeQuota bounds a scope together with its sub-scopes. 0 means no bound.
 type ScopeQuota struct {
-	Jobs     int // live jobs
-	Sessions int
+	Jobs     int `cbor:"1,keyasint,omitzero"` // live jobs
+	Sessions int `cbor:"2,keyasint,omitzero"`
 }
 
 // Check returns what is wrong with the request, or nil.

@@ -14,7 +14,10 @@ import (
 )
 
 // Gap is a range of a log whose bytes were not kept: [From, To).
-type Gap struct{ From, To int64 }
+type Gap struct {
+	From int64 `cbor:"1,keyasint,omitzero"`
+	To   int64 `cbor:"2,keyasint,omitzero"`
+}
 
 // Len returns the number of missing bytes.
 func (g Gap) Len() int64 { return g.To - g.From }

@@ -30,14 +30,14 @@ func (f Flags) Has(g Flags) bool { return f&g == g }
 
 // State describes a log at one instant.
 type State struct {
-	Size   int64  // bytes written, including gaps; the offset of the next byte
-	Closed bool   // sealed: the size is final
-	File   string // path of the file; "" while the log is in memory, or if the file is lost
-	Gaps   []Gap  // ranges that were not kept, in order, not adjacent
-	Flags  Flags  // changes to its file from outside
-	Veiled bool   // its file may hold hidden bytes after Size; see FencedWriter
-	Named  bool   // the plan named its file, which other programs may rotate
-	Base   int64  // offset of the first byte in File; not 0 after a rotation
+	Size   int64  `cbor:"1,keyasint,omitzero"` // bytes written, including gaps; the offset of the next byte
+	Closed bool   `cbor:"2,keyasint,omitzero"` // sealed: the size is final
+	File   string `cbor:"3,keyasint,omitzero"` // path of the file; "" while the log is in memory, or if the file is lost
+	Gaps   []Gap  `cbor:"4,keyasint,omitzero"` // ranges that were not kept, in order, not adjacent
+	Flags  Flags  `cbor:"5,keyasint,omitzero"` // changes to its file from outside
+	Veiled bool   `cbor:"6,keyasint,omitzero"` // its file may hold hidden bytes after Size; see FencedWriter
+	Named  bool   `cbor:"7,keyasint,omitzero"` // the plan named its file, which other programs may rotate
+	Base   int64  `cbor:"8,keyasint,omitzero"` // offset of the first byte in File; not 0 after a rotation
 }
 
 // Name identifies a log in a store.

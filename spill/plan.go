@@ -47,21 +47,21 @@ const (
 
 // Plan describes how a store keeps one log. The zero Plan is the default.
 type Plan struct {
-	Group      string     // session, which names the directory of the file
-	Inline     int64      // largest size in memory; 0: InlineLimit; negative: a file from byte 0
-	Quota      int64      // largest number of bytes that are kept; 0: DefaultQuota
-	Policy     Policy     // what happens at the quota; "": Elide
-	Durability Durability // "": Memory
+	Group      string     `cbor:"1,keyasint,omitzero"` // session, which names the directory of the file
+	Inline     int64      `cbor:"2,keyasint,omitzero"` // largest size in memory; 0: InlineLimit; negative: a file from byte 0
+	Quota      int64      `cbor:"3,keyasint,omitzero"` // largest number of bytes that are kept; 0: DefaultQuota
+	Policy     Policy     `cbor:"4,keyasint,omitzero"` // what happens at the quota; "": Elide
+	Durability Durability `cbor:"5,keyasint,omitzero"` // "": Memory
 
 	// File is the absolute path of the log's file. Create makes it and fails if it
 	// exists. Only the store may write to it; other programs may truncate or rename it. A
 	// renamed one is created again, a deleted one is not. Removing the log leaves it, unless it is empty. "": the store chooses a place.
-	File string
+	File string `cbor:"6,keyasint,omitzero"`
 
 	// Mark is the absolute path of the gap file of File, in a directory of the user's
 	// own. The store records a gap there before the bytes go, for Reclaim. "": it
 	// records none, since no store will reclaim File.
-	Mark string
+	Mark string `cbor:"7,keyasint,omitzero"`
 }
 
 // maxID is the largest length of an id, which becomes part of a file name.

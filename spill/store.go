@@ -43,12 +43,12 @@ type Options struct {
 // descriptors. Each is at most an eighth of the process's limit when the store is
 // opened; otherwise finished jobs would leave none for new ones.
 type Limits struct {
-	Memfds   int   // logs in memory; further logs are files from the first byte
-	Memory   int64 // bytes of logs in memory
-	Files    int   // open descriptors of files
-	Finished int   // jobs whose logs are all sealed; the least recently used is removed first
-	Sealed   int64 // bytes of finished jobs in memory
-	Stored   int64 // bytes of finished jobs on disk
+	Memfds   int   `cbor:"1,keyasint,omitzero"` // logs in memory; further logs are files from the first byte
+	Memory   int64 `cbor:"2,keyasint,omitzero"` // bytes of logs in memory
+	Files    int   `cbor:"3,keyasint,omitzero"` // open descriptors of files
+	Finished int   `cbor:"4,keyasint,omitzero"` // jobs whose logs are all sealed; the least recently used is removed first
+	Sealed   int64 `cbor:"5,keyasint,omitzero"` // bytes of finished jobs in memory
+	Stored   int64 `cbor:"6,keyasint,omitzero"` // bytes of finished jobs on disk
 }
 
 // The defaults.

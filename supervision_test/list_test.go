@@ -1,12 +1,12 @@
 package supervision_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
 	"troupe/actors"
+	"troupe/internal/codec"
 	"troupe/internal/test/fake"
 	"troupe/messages"
 )
@@ -236,12 +236,14 @@ func TestListIsKeptWhereJobsOutlive(t *testing.T) {
 			if err != nil || len(held) != 1 {
 				h.Fatalf("the engine holds %v (%v)", held, err)
 			}
-			var meta struct{ Job, Name, Preview string }
-			if err := json.Unmarshal(held[0].Meta, &meta); (err == nil) != outlive {
+			var meta struct {
+				Job messages.Record `cbor:"1,keyasint"`
+			}
+			if err := codec.Decode(held[0].Meta, &meta); (err == nil) != outlive {
 				h.Errorf("kept %q: %v", held[0].Meta, err)
 			}
 			if outlive {
-				want(h, "kept", fmt.Sprint(meta), "{j1 build make}")
+				want(h, "kept", fmt.Sprintf("%s %s %s", meta.Job.ID, meta.Job.Name, meta.Job.Command), "j1 build make")
 			}
 			p.Exit(0)
 		}, plan{fake: fake.Options{Can: can}})

@@ -48,6 +48,9 @@ func noRoom(err error) *messages.Error {
 }
 
 func (s *server) do(l *link, m message) error {
+	if l.onlyEnd && m.kind != askClose {
+		return unknownKind(m.kind)
+	}
 	switch m.kind {
 	case askStart:
 		return s.start(l, m)
@@ -93,7 +96,7 @@ func (s *server) bound(m message) (backends.Process, *servedJob) {
 
 // start starts a job, once: a repeated start joins it.
 func (s *server) start(l *link, m message) error {
-	spec, err := decodeSpec(m.body)
+	spec, err := decode[startRequest](m.body)
 	if err != nil {
 		return err
 	}

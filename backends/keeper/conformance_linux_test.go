@@ -46,6 +46,13 @@ func mainRole(args []string) (code int, ours bool) {
 	if len(args) < 2 {
 		return 0, false
 	}
+	if args[0] == laterArg {
+		if err := keeper.ServeForeign(args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1, true
+		}
+		return 0, true
+	}
 	bare := args[0] == noCgroups
 	if args[0] != roleArg && !bare {
 		return 0, false

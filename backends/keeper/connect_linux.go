@@ -125,6 +125,10 @@ func (f *connector) greetListener(c *conn, me hello) (hello, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return h, &unresponsiveError{pid}
 	}
+	if errors.Is(err, errProtocol) && !me.End { // a keeper of before does not name itself
+		e := asError(err)
+		err = refused(e.Code, e.Reason, fmt.Sprintf("the keeper of %s (process %d) is of another version of troupe: %s", f.o.Dir, pid, e.Message), endHint)
+	}
 	return h, err
 }
 
@@ -158,7 +162,10 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 		return h, refused(messages.Internal, "keeper", "the keeper did not say hello: "+err.Error(), "see "+errorsName+" in its directory")
 	}
 	c.setReadDeadline(time.Time{})
-	return parseHello(p)
+	if h, err = parseHello(p); err == nil && h.Proto != me.Proto && !me.End {
+		err = otherProtocol(me.Proto, h.Proto)
+	}
+	return h, err
 }
 
 // start starts a keeper in its own process session and cgroup. It inherits only one end

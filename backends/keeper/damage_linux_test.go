@@ -26,7 +26,7 @@ func recorded(t *testing.T) (whole []byte, entries []entry, begins []int) {
 		if whole, err = appendRecord(whole, e); err != nil {
 			t.Fatal(err)
 		}
-		entries[i], _ = readRecord(whole[begins[i]:]) // as it is read
+		entries[i], _, _ = readRecord(whole[begins[i]:]) // as it is read
 	}
 	return whole, entries, append(begins, len(whole))
 }
@@ -41,7 +41,10 @@ func TestDamagedJournal(t *testing.T) {
 		for begins[hit+1] <= i {
 			hit++
 		}
-		got, good, ranges := readRecords(damaged)
+		got, good, ranges, err := readRecords(damaged)
+		if err != nil {
+			t.Fatalf("a flip at %d: %v", i, err)
+		}
 		want := append(append([]entry(nil), entries[:hit]...), entries[hit+1:]...)
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("a flip at %d, in record %d of %d: %d entries", i, hit, len(entries), len(got))
@@ -79,8 +82,8 @@ func TestJournalWithDamagedRanges(t *testing.T) {
 			}
 			want = append(want, e)
 		}
-		got, _, ranges := readRecords(p)
-		if !reflect.DeepEqual(got, want) || len(ranges) != c.ranges {
+		got, _, ranges, err := readRecords(p)
+		if err != nil || !reflect.DeepEqual(got, want) || len(ranges) != c.ranges {
 			t.Errorf("%s: %d entries, want %d; damaged %v", name, len(got), len(want), ranges)
 		}
 	}
@@ -92,7 +95,7 @@ func TestAJobWithoutOneOfItsRecords(t *testing.T) {
 	_, entries, _ := recorded(t)
 	entries = append([]entry{entries[0]}, entries...) // a keeper says twice that it was opened
 	for i, lost := range entries {
-		l := newJournalTable()
+		l := tableOf(nil)
 		for k, e := range entries {
 			if k != i {
 				l.note(e)

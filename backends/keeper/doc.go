@@ -11,6 +11,9 @@
 //	client --log, inventory, close--> keeper          calls,
 //	client <--answers-- keeper                        by number
 //
+// Bodies of messages and the entries of the journal are CBOR (internal/codec); hello and errors are
+// JSON, which sides of any version read. A keeper of another protocol is refused, and can be ended.
+//
 // Both directions are numbered, and each side keeps messages until they are acknowledged, so a
 // broken connection loses nothing. If too many messages wait, they are dropped and replaced by
 // a resync; the client then repeats its requests.
@@ -25,8 +28,7 @@
 //	connect.go           finds, greets or starts a keeper
 //	dir.go               the keeper's directory, lease and socket
 //	dir_removed.go       detects that the directory was removed
-//	encode.go            bodies of messages and records
-//	encode_spec.go       the body of a start
+//	end_foreign.go       ends a keeper of another protocol
 //	escaped.go          finds processes that have left their jobs
 //	fd_reserve.go        descriptors reserved for clients
 //	fd_wait.go           waits for events of one descriptor
@@ -38,7 +40,7 @@
 //	job.go               the daemon's copy of a keeper job
 //	journal.go           the journal's file: append, sync, compact
 //	journal_record.go    the journal's records and table
-//	kind.go              kinds and bodies of messages
+//	kind.go              kinds and bodies of messages, and their encoding
 //	leftovers.go         kills and reports what a dead keeper left
 //	link.go              numbered messages over changing connections
 //	main.go              the process of a keeper

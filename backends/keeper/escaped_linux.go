@@ -19,15 +19,11 @@ func Escaped(path string) []Escapee {
 		return nil
 	}
 	defer dir.Close()
-	text, err := readIn(dir, journalName)
+	entries, _, err := readJournal(dir)
 	if err != nil {
 		return nil
 	}
-	entries, _, _ := readRecords(text)
-	left := newJournalTable()
-	for _, e := range entries {
-		left.note(e)
-	}
+	left := tableOf(entries)
 	pid := Holder(path)
 	if left.opened == nil || pid == 0 {
 		return nil

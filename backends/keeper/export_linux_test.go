@@ -57,7 +57,10 @@ func rewriteJournal(t *testing.T, dir string, edit func(*entry) bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _, _ := readRecords(text)
+	entries, _, _, err := readRecords(text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text = nil
 	for _, e := range entries {
 		if !edit(&e) {
@@ -110,6 +113,11 @@ func HelloAndGone(t *testing.T, dir string) {
 
 func raw(t *testing.T, path, name string) *conn {
 	t.Helper()
+	return rawOf(t, path, hello{Proto: protocol, Client: name})
+}
+
+func rawOf(t *testing.T, path string, me hello) *conn {
+	t.Helper()
 	dir, err := openDir(path, false)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +125,7 @@ func raw(t *testing.T, path, name string) *conn {
 	defer dir.Close()
 	c, err := dial(dir, socketName)
 	if err == nil {
-		err = c.trySend(appendJSON(frameHello, hello{Proto: protocol, Client: name}), nil)
+		err = c.trySend(appendJSON(frameHello, me), nil)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -83,11 +83,11 @@ func (f *Fleet) meetAll(ctx context.Context) error {
 }
 
 // meet connects to the keeper of one job, if it has facts. A damaged directory is
-// skipped; a running keeper must be reached, since its job runs.
+// skipped; a running keeper must be reached, also one of another version, since its job runs.
 func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
 	seen, err := Inspect(f.dir(id))
 	switch {
-	case err != nil && f.options.Only == "":
+	case err != nil && f.options.Only == "" && !(seen.Kept && errors.Is(err, errOtherJournal)):
 		f.fault(fmt.Errorf("the detached job %s: %w", id, err))
 		return nil
 	case err != nil:

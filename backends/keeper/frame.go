@@ -10,9 +10,10 @@ import (
 	"troupe/spill"
 )
 
-// protocol is the version of the wire format. hello carries it, so that a keeper could
-// support two.
-const protocol = 2
+// protocol is the version of the wire format: of the bodies of messages. hello carries it. Each
+// version has the same frames, hello, errors and askClose, so that each can end the keepers of
+// all others (EndForeign).
+const protocol = 3
 
 const (
 	// maxFrame bounds a datagram, in bytes; a socket of default size takes it.
@@ -149,6 +150,7 @@ type hello struct {
 	Heard  uint64 `json:"heard"` // number of the last message received from the other side
 
 	Client  string        `json:"client,omitempty"`  // of a client: its unique name
+	End     bool          `json:"end,omitempty"`     // of a client: it only ends a keeper of another protocol
 	Storage *spill.Limits `json:"storage,omitempty"` // of a client: limits of the logs
 
 	KeeperID string          `json:"keeper_id,omitempty"` // of a keeper
@@ -174,12 +176,18 @@ func parseHello(p []byte) (hello, error) {
 	if err := json.Unmarshal(p[1:], &h); err != nil {
 		return h, malformed("its hello is not JSON")
 	}
-	if h.Proto != protocol {
-		return h, refused(messages.Unsupported, "protocol", fmt.Sprintf("the other side of the keeper's socket speaks version %d, this one %d", h.Proto, protocol),
-			"end the keeper's jobs and the keeper with the version that started it")
-	}
 	return h, nil
 }
+
+// errProtocol matches the refusals of keepers and clients of different protocols.
+var errProtocol = &messages.Error{Code: messages.Unsupported, Reason: "protocol"}
+
+// otherProtocol returns the refusal of either side.
+func otherProtocol(client, keeper int) *messages.Error {
+	return refused(errProtocol.Code, errProtocol.Reason, fmt.Sprintf("the keeper speaks version %d of its protocol, and the client version %d: nothing is started", keeper, client), endHint)
+}
+
+const endHint = "use the version of troupe that started the keeper, or end it and its jobs with troupe shutdown --stop-jobs"
 
 // appendJSON returns the datagram of a hello or an error.
 func appendJSON(first byte, v any) []byte {

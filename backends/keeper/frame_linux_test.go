@@ -3,12 +3,15 @@ package keeper
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"troupe/backends"
+	"troupe/internal/test/keys"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -43,7 +46,7 @@ func TestFrame(t *testing.T) {
 
 // Each fact and each control comes back as it was.
 func TestBodies(t *testing.T) {
-	at := time.Now().Round(0)
+	at := time.Now().Round(0).UTC()
 	for _, f := range []messages.ProcessFact{
 		messages.ProcessStarted{PID: 1, StartTime: 2, At: at, Isolation: messages.InCgroup},
 		messages.ProcessFailed{Seq: 1, Err: messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT"}, Shell: 127, At: at},
@@ -98,10 +101,7 @@ func TestBodies(t *testing.T) {
 }
 
 func travels(t *testing.T, spec backends.Spec) {
-	if spec.Argv == nil {
-		spec.Argv, spec.Env = []string{}, []string{}
-	}
-	got, err := decodeSpec(encodeSpec(spec, 3))
+	got, err := decode[startRequest](encode(startRequest{spec, 3}))
 	if err != nil || !reflect.DeepEqual(got.Spec, spec) || got.Before != 3 {
 		t.Errorf("%+v came as %+v, %v", spec, got, err)
 	}
@@ -110,17 +110,19 @@ func travels(t *testing.T, spec backends.Spec) {
 // grown is a body of today as a later version may make it, shrunk one of the past.
 type (
 	grown struct {
-		Before string
-		Seq    uint64
-		Sizes  [4]int64
-		Later  []messages.Survivor
-		Bounds *spill.Limits
+		Before string              `cbor:"99,keyasint,omitzero"`
+		Seq    uint64              `cbor:"1,keyasint,omitzero"`
+		Sizes  [4]int64            `cbor:"2,keyasint,omitzero"`
+		Later  []messages.Survivor `cbor:"98,keyasint,omitzero"`
+		Bounds *spill.Limits       `cbor:"97,keyasint,omitzero"`
 	}
-	shrunk struct{ Seq uint64 }
+	shrunk struct {
+		Seq uint64 `cbor:"1,keyasint,omitzero"`
+	}
 )
 
 // Versions that differ by fields understand each other, and a long value is as good
-// as a short one.
+// as a short one. What is empty or points to nothing but zeros is not lost.
 func TestBodiesOfOtherVersions(t *testing.T) {
 	later := grown{Before: strings.Repeat("b", 300), Seq: 7, Sizes: [4]int64{1, 2, 3, 4}, Later: []messages.Survivor{{PID: 1}, {}}, Bounds: &spill.Limits{}}
 	if got, err := decode[grown](encode(later)); err != nil || !reflect.DeepEqual(got, later) {
@@ -136,90 +138,61 @@ func TestBodiesOfOtherVersions(t *testing.T) {
 	}
 	whole := encode(later)
 	for cut := range len(whole) {
-		if got, err := decode[grown](whole[:cut]); err == nil && reflect.DeepEqual(got, later) {
-			t.Errorf("cut at %d it was whole", cut)
+		if _, err := decode[grown](whole[:cut]); !errors.Is(err, messages.Invalid("frame", "")) {
+			t.Errorf("cut at %d: %v", cut, err)
 		}
+	}
+	empty := control{Kind: "input", Data: []byte{}}
+	if got, err := decode[control](encode(empty)); err != nil || !reflect.DeepEqual(got, empty) {
+		t.Errorf("%+v came as %+v, %v", empty, got, err)
 	}
 }
 
-// Whatever travels has a body, in which each of its fields is told apart.
-func TestEverythingHasABody(t *testing.T) {
-	for _, v := range []any{
+// A program may have as many arguments as the kernel takes.
+func TestAStartOfManyWords(t *testing.T) {
+	travels(t, backends.Spec{ID: "01", Argv: slices.Repeat([]string{"x"}, 600_000)})
+}
+
+// Whatever travels or lies in a journal has a body, and keys that are its own for ever.
+func TestKeysOfBodies(t *testing.T) {
+	all := []any{
+		startRequest{},
 		stop{},
 		growthRequest{},
 		number{},
 		wantLog{},
-		[]logState{{}},
-		[]inventoryReply{{}},
-		[]messages.UID{},
-		[]stateReply{{}},
+		logState{},
+		savedLog{},
+		stateReply{},
+		inventoryReply{},
 		control{},
 		entry{},
-		startRequest{},
 		messages.Error{},
-		[]messages.Survivor{{}},
-		messages.ProcessStarted{},
-		messages.ProcessFailed{},
-		messages.MainExited{},
-		messages.ProcessExited{},
-		messages.ProcessLost{},
-		messages.OutputClosed{},
-		messages.TreeEnded{},
-		messages.OutputGrew{},
-		messages.InputWaiting{},
-		messages.LogBlocked{},
-		messages.LogFlagged{},
-		messages.ControlDone{},
-		messages.ControlRefused{},
-		messages.InputWritten{},
-	} {
-		hasBody(t, reflect.TypeOf(v), map[reflect.Type]bool{})
+		messages.Survivor{},
 	}
-}
-
-func hasBody(t *testing.T, of reflect.Type, seen map[reflect.Type]bool) {
-	t.Helper()
-	if seen[of] || of == reflect.TypeFor[time.Time]() {
-		return
+	for _, form := range factForms {
+		all = append(all, reflect.Zero(form.of).Interface())
 	}
-	seen[of] = true
-	if of.Kind() == reflect.Pointer {
-		hasBody(t, of.Elem(), seen)
-		return
-	}
-	if _, err := appendValue(nil, reflect.Zero(of)); err != nil {
-		t.Errorf("%s: %v", of, err)
-	}
-	switch of.Kind() {
-	case reflect.Slice, reflect.Array:
-		hasBody(t, of.Elem(), seen)
-	case reflect.Struct:
-		taken := map[uint16]string{}
-		for i := range of.NumField() {
-			f := of.Field(i)
-			tag, travels := tagOf(f)
-			if !travels {
-				continue
-			}
-			if other := taken[tag]; other != "" {
-				t.Errorf("the fields %s and %s of %s have one tag", other, f.Name, of)
-			}
-			taken[tag] = f.Name
-			hasBody(t, f.Type, seen)
+	for _, v := range append(all, []logState{{}}, []inventoryReply{{}}, []stateReply{{}}, []messages.UID{"J"}, []messages.Survivor{{}}) {
+		if len(encode(v)) == 0 {
+			t.Errorf("%T has no body", v)
 		}
 	}
+	keys.Check(t, all...)
 }
 
 func FuzzFrame(f *testing.F) {
 	m := message{kind: askStart, gen: 1, job: "01JD", body: []byte(`{"a":1}`)}
 	f.Add(appendPart(appendHead(nil, 1, 0), &m))
-	f.Add(encodeSpec(backends.Spec{ID: "01", Argv: []string{"a"}, Env: []string{"A=1"}, Dir: "/"}, 0))
+	f.Add(encode(startRequest{backends.Spec{ID: "01", Argv: []string{"a"}, Env: []string{"A=1"}, Dir: "/"}, 0}))
 	f.Add([]byte{frameTraffic})
 	f.Add(appendJSON(frameHello, hello{Proto: protocol}))
 	f.Add(appendJSON(frameError, messages.Error{Code: messages.Refused}))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		_, _ = parseHello(p)
-		_, _ = decodeSpec(p)
+		_, _ = decode[startRequest](p)
+		_, _ = decode[[]inventoryReply](p)
+		_, _ = decode[[]logState](p)
 		fr, err := parseFrame(p)
 		if err != nil {
 			return
@@ -238,6 +211,30 @@ func FuzzFrame(f *testing.F) {
 		}
 		if len(again) == len(p) && !bytes.Equal(again[:frameHead], p[:frameHead]) {
 			t.Fatalf("%x became %x", p, again)
+		}
+	})
+}
+
+// BenchmarkStart encodes and decodes a start with 40 variables.
+func BenchmarkStart(b *testing.B) {
+	spec := backends.Spec{ID: "01ARZ3NDEKTSV4RRFFQ69G5FAV", Argv: []string{"/bin/bash", "-c", "make test"}, Dir: "/home/user/src/project", Umask: -1, Grace: 5 * time.Second, Meta: make([]byte, 300)}
+	for i := range 40 {
+		spec.Env = append(spec.Env, fmt.Sprintf("VARIABLE_%02d=%s", i, strings.Repeat("v", 36)))
+	}
+	body := encode(startRequest{spec, time.Hour})
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			encode(startRequest{spec, time.Hour})
+		}
+		b.ReportMetric(float64(len(body)), "bytes")
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := decode[startRequest](body); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 }

@@ -16,10 +16,11 @@ import (
 
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // Inspect reads the directory of a keeper. For a detached job it describes that job. It
-// asks no process, and changes nothing.
+// asks no process, and changes nothing. With an error it may know whether a keeper runs.
 func Inspect(path string) (s Inspection, err error) {
 	dir, err := openDir(path, false)
 	if err != nil {
@@ -33,14 +34,11 @@ func Inspect(path string) (s Inspection, err error) {
 	if info, err := dir.Stat(); err == nil {
 		s.Changed = info.ModTime()
 	}
-	text, err := readIn(dir, journalName)
-	if err != nil || len(text) == 0 {
+	entries, _, err := readJournal(dir)
+	if err != nil {
 		return s, err
 	}
-	entries, _, _ := readRecords(text)
-	left := newJournalTable()
 	for _, e := range entries {
-		left.note(e)
 		if e.At.After(s.Changed) {
 			s.Changed = e.At
 		}
@@ -51,7 +49,7 @@ func Inspect(path string) (s Inspection, err error) {
 			s.BootID = e.BootID // of the keeper that started the job
 		}
 	}
-	for _, p := range left.jobs {
+	for _, p := range tableOf(entries).jobs {
 		s.Known, s.Over, s.Collected = true, p.over(), p.collected
 		s.Live = s.Live || s.Kept && !s.Over
 	}
@@ -69,16 +67,11 @@ func Running(path string) (jobs []messages.UID, shells int) {
 	if kept, err := isKept(dir); err != nil || !kept {
 		return nil, 0
 	}
-	text, err := readIn(dir, journalName)
+	entries, _, err := readJournal(dir)
 	if err != nil {
 		return nil, 0
 	}
-	entries, _, _ := readRecords(text)
-	left := newJournalTable()
-	for _, e := range entries {
-		left.note(e)
-	}
-	for id, p := range left.jobs {
+	for id, p := range tableOf(entries).jobs {
 		if p.over() {
 			continue
 		}
@@ -91,22 +84,36 @@ func Running(path string) (jobs []messages.UID, shells int) {
 	return jobs, shells
 }
 
-// Damage describes the damaged records in the journal of a keeper's directory; "": there are
-// none. It asks no process.
+// Damage says what is wrong with the journal of a keeper's directory: damaged records, or
+// another format; "": nothing. It asks no process.
 func Damage(path string) string {
 	dir, err := openDir(path, false)
 	if err != nil {
 		return ""
 	}
 	defer dir.Close()
-	text, err := readIn(dir, journalName)
-	if err != nil {
-		return ""
-	}
-	if _, _, damaged := readRecords(text); len(damaged) > 0 {
-		return damageText(damaged)
+	_, damaged, err := readJournal(dir)
+	switch {
+	case errors.Is(err, errOtherJournal):
+		return err.Error()
+	case len(damaged) > 0:
+		return path + ": " + damageText(damaged) + "; check the disk"
 	}
 	return ""
+}
+
+// readJournal returns the entries of the journal of a directory, which a keeper may be
+// writing, and its damaged ranges. The journal of another version is errOtherJournal.
+func readJournal(dir *os.File) ([]entry, []spill.Gap, error) {
+	text, err := readIn(dir, journalName)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, _, damaged, err := readRecords(text)
+	if err != nil {
+		return nil, nil, otherJournal(dir)
+	}
+	return entries, damaged, nil
 }
 
 // isKept reports whether a keeper holds the lease.

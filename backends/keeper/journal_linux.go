@@ -58,11 +58,21 @@ type journal struct {
 	done    chan struct{}
 }
 
+// errOtherJournal is a journal that another version of troupe has written.
+var errOtherJournal = refused(messages.Unsupported, "journal", "", "")
+
+// otherJournal names the journal of another version, which stays as it is: its jobs may run.
+func otherJournal(dir *os.File) *messages.Error {
+	return refused(messages.Unsupported, "journal", filepath.Join(dir.Name(), journalName)+" cannot be read: "+errOtherFormat.Error(),
+		"end its jobs with troupe shutdown --stop-jobs; if its keeper has died, start a daemon of that version first, or move the file away if none of its jobs runs")
+}
+
 // openJournal reads the journal of a directory, skips damaged records, cuts a torn tail and
-// appends after it. alone says that it is for a single job. The caller holds the lease.
+// appends after it. It refuses the journal of another version. alone says that it is for a
+// single job. The caller holds the lease.
 func openJournal(dir *os.File, alone bool, fault func(error)) (*journal, error) {
 	j := &journal{
-		dir: dir, fault: fault, low: journalLow, last: alone, table: newJournalTable(),
+		dir: dir, fault: fault, low: journalLow, last: alone,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if alone {
@@ -77,10 +87,12 @@ func openJournal(dir *os.File, alone bool, fault func(error)) (*journal, error) 
 		_ = j.file.Close()
 		return nil, fmt.Errorf("the keeper's journal cannot be read: %w", err)
 	}
-	entries, good, damaged := readRecords(text)
-	for _, e := range entries {
-		j.table.note(e)
+	entries, good, damaged, err := readRecords(text)
+	if err != nil {
+		_ = j.file.Close()
+		return nil, otherJournal(dir)
 	}
+	j.table = tableOf(entries)
 	if len(damaged) > 0 {
 		j.damage = damageText(damaged)
 	}
@@ -110,11 +122,7 @@ func openJournal(dir *os.File, alone bool, fault func(error)) (*journal, error) 
 func (j *journal) past() *journalTable {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	old := newJournalTable()
-	for _, e := range j.table.entries() {
-		old.note(e)
-	}
-	return old
+	return tableOf(j.table.entries())
 }
 
 // limits returns the last limits of the logs; nil: none.

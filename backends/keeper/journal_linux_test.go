@@ -115,7 +115,7 @@ func TestTornJournal(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, journalName), whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want := newJournalTable()
+		want := tableOf(nil)
 		for i, end := range ends {
 			if end <= cut {
 				want.note(entries[i])
@@ -230,18 +230,12 @@ func FuzzJournal(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)-3])
 	f.Fuzz(func(t *testing.T, p []byte) {
-		entries, good, damaged := readRecords(p)
+		entries, good, damaged, _ := readRecords(p)
 		if good > len(p) || len(damaged) > len(entries) {
 			t.Fatal("more than there is")
 		}
-		l := newJournalTable()
-		for _, e := range entries {
-			l.note(e)
-		}
-		again := newJournalTable()
-		for _, e := range l.entries() {
-			again.note(e)
-		}
+		l := tableOf(entries)
+		again := tableOf(l.entries())
 		if len(again.jobs) != len(l.jobs) {
 			t.Fatalf("%d jobs became %d", len(l.jobs), len(again.jobs))
 		}
@@ -339,7 +333,7 @@ func TestJournalSyncsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
-	j := &journal{dir: dir, file: file, dirty: true, table: newJournalTable()}
+	j := &journal{dir: dir, file: file, dirty: true, table: tableOf(nil)}
 	for range 2 {
 		if err := j.sync(); err == nil {
 			t.Fatal("a file that is closed was synced")

@@ -2,47 +2,48 @@ package keeper
 
 import (
 	"encoding/binary"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
 
 	"troupe/backends/engine"
+	"troupe/internal/codec"
 	"troupe/messages"
 	"troupe/spill"
 )
 
 // entry is one record of the journal.
 type entry struct {
-	Kind string       `json:"k"`
-	Job  messages.UID `json:"j,omitempty"`
-	At   time.Time    `json:"t,omitzero"`
+	Kind string       `cbor:"1,keyasint,omitzero"`
+	Job  messages.UID `cbor:"2,keyasint,omitzero"`
+	At   time.Time    `cbor:"3,keyasint,omitzero"`
 
 	// of opened: the keeper of the following entries
-	Keeper string `json:"keeper,omitempty"` // its id, which tags its jobs
-	BootID string `json:"boot,omitempty"`
-	Cgroup string `json:"cgroup,omitempty"` // directory of its jobs' cgroups; of started: path below it
-	After  uint64 `json:"after,omitempty"`  // its facts have higher numbers
+	Keeper string `cbor:"4,keyasint,omitzero"` // its id, which tags its jobs
+	BootID string `cbor:"5,keyasint,omitzero"`
+	Cgroup string `cbor:"6,keyasint,omitzero"` // directory of its jobs' cgroups; of started: path below it
+	After  uint64 `cbor:"7,keyasint,omitzero"` // its facts have higher numbers
 
 	// of limited
-	Limits *spill.Limits `json:"limits,omitempty"`
+	Limits *spill.Limits `cbor:"8,keyasint,omitzero"`
 
 	// of starting and started
-	PID       int                `json:"pid,omitempty"`
-	StartTime uint64             `json:"start,omitempty"`
-	Isolation messages.Isolation `json:"iso,omitempty"`
-	Separate  bool               `json:"sep,omitempty"`
-	Meta      []byte             `json:"meta,omitempty"` // of starting and noted; of started in the journals of older keepers
+	PID       int                `cbor:"9,keyasint,omitzero"`
+	StartTime uint64             `cbor:"10,keyasint,omitzero"`
+	Isolation messages.Isolation `cbor:"11,keyasint,omitzero"`
+	Separate  bool               `cbor:"12,keyasint,omitzero"`
+	Meta      []byte             `cbor:"13,keyasint,omitzero"` // of starting and noted
 
 	// of exited and drained
-	Status messages.ExitStatus `json:"status,omitzero"`
-	Rusage messages.Rusage     `json:"usage,omitzero"`
-	Cause  messages.Cause      `json:"cause,omitzero"`
-	Sizes  messages.Sizes      `json:"sizes,omitzero"`
-	Flags  []messages.Flag     `json:"flags,omitempty"`
-	Dir    string              `json:"dir,omitempty"` // directory of a live shell
-	OOM    messages.Tristate   `json:"oom,omitempty"`
-	Seq    uint64              `json:"seq,omitempty"` // also of settled
+	Status messages.ExitStatus `cbor:"14,keyasint,omitzero"`
+	Rusage messages.Rusage     `cbor:"15,keyasint,omitzero"`
+	Cause  messages.Cause      `cbor:"16,keyasint,omitzero"`
+	Sizes  messages.Sizes      `cbor:"17,keyasint,omitzero"`
+	Flags  []messages.Flag     `cbor:"18,keyasint,omitzero"`
+	Dir    string              `cbor:"19,keyasint,omitzero"` // directory of a live shell
+	OOM    messages.Tristate   `cbor:"20,keyasint,omitzero"`
+	Seq    uint64              `cbor:"21,keyasint,omitzero"` // also of settled
 }
 
 // Kinds of entries that engine.Record does not have.
@@ -74,31 +75,28 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // appendRecord appends an entry in the file's format.
 func appendRecord(p []byte, e entry) ([]byte, error) {
-	at := len(p)
-	p, err := appendBody(append(p, make([]byte, recordHead)...), e)
+	body, err := codec.Encode(e)
 	if err != nil {
-		return p[:at], err
+		return p, err
 	}
-	body := p[at+recordHead:]
-	binary.LittleEndian.PutUint32(p[at:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(p[at+4:], crc32.Checksum(body, castagnoli()))
-	return p, nil
+	p = binary.LittleEndian.AppendUint32(p, uint32(len(body)))
+	p = binary.LittleEndian.AppendUint32(p, crc32.Checksum(body, castagnoli()))
+	return append(p, body...), nil
 }
 
-// readEntry decodes the body of a record. The first keepers wrote JSON.
-func readEntry(body []byte) (e entry, err error) {
-	if body[0] == '{' && json.Unmarshal(body, &e) == nil {
-		return e, nil
-	}
-	return decode[entry](body)
-}
+// errOtherFormat reports a record whose checksum is right, and which is no entry: another
+// version of troupe has written it.
+var errOtherFormat = errors.New("it was written by another version of troupe")
 
 // readRecords returns the entries of a journal in order, how many of its bytes are in use, and
 // the damaged ranges among them. A damaged record costs no other: its checksum shows the next
 // one. What follows the last valid record is a torn tail.
-func readRecords(p []byte) (entries []entry, good int, damaged []spill.Gap) {
+func readRecords(p []byte) (entries []entry, good int, damaged []spill.Gap, err error) {
 	for at := 0; len(p)-at >= recordHead; {
-		e, size := readRecord(p[at:])
+		e, size, err := readRecord(p[at:])
+		if err != nil {
+			return nil, 0, nil, err
+		}
 		if size == 0 {
 			at++
 			continue
@@ -110,26 +108,25 @@ func readRecords(p []byte) (entries []entry, good int, damaged []spill.Gap) {
 		at += size
 		good = at
 	}
-	return entries, good, damaged
+	return entries, good, damaged, nil
 }
 
 // readRecord returns the entry at the beginning of p and the size of its record; 0: there is
 // no valid one.
-func readRecord(p []byte) (e entry, size int) {
+func readRecord(p []byte) (e entry, size int, err error) {
 	n := uint64(binary.LittleEndian.Uint32(p))
 	body := p[recordHead:]
 	if n == 0 || n > maxRecord || n > uint64(len(body)) {
-		return e, 0
+		return e, 0, nil
 	}
 	body = body[:n]
 	if crc32.Checksum(body, castagnoli()) != binary.LittleEndian.Uint32(p[4:]) {
-		return e, 0
+		return e, 0, nil
 	}
-	e, err := readEntry(body)
-	if err != nil {
-		return e, 0
+	if codec.Decode(body, &e) != nil {
+		return e, 0, errOtherFormat
 	}
-	return e, recordHead + int(n)
+	return e, recordHead + int(n), nil
 }
 
 // damageText describes the damaged ranges of a journal.
@@ -158,7 +155,14 @@ type journalTable struct {
 	jobs    map[messages.UID]*journaledJob
 }
 
-func newJournalTable() *journalTable { return &journalTable{jobs: map[messages.UID]*journaledJob{}} }
+// tableOf returns the table of a journal's entries.
+func tableOf(entries []entry) *journalTable {
+	l := &journalTable{jobs: map[messages.UID]*journaledJob{}}
+	for _, e := range entries {
+		l.note(e)
+	}
+	return l
+}
 
 // note applies an entry. Other entries than the end of a job that did not start are ignored.
 func (l *journalTable) note(e entry) {

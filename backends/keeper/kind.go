@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/backends"
+	"troupe/internal/codec"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -15,7 +16,7 @@ type kind byte
 
 // Requests of a client.
 const (
-	askStart     kind = iota + 1 // encodeSpec
+	askStart     kind = iota + 1 // startRequest
 	askAdopt                     // nothing
 	askRelease                   // nothing
 	askDo                        // control
@@ -67,57 +68,82 @@ const (
 	factWritten
 )
 
-// Bodies of requests and answers.
+// Bodies of requests and answers, beside the facts of package messages.
 type (
+	// startRequest is a start that is valid until Before, a time of the clock; 0: for ever.
+	startRequest struct {
+		backends.Spec `cbor:"1,keyasint,omitzero"`
+		Before        time.Duration `cbor:"2,keyasint,omitzero"`
+	}
 	stop struct {
-		Cause messages.Cause
-		Grace time.Duration
+		Cause messages.Cause `cbor:"1,keyasint,omitzero"`
+		Grace time.Duration  `cbor:"2,keyasint,omitzero"`
 	}
 	growthRequest struct {
-		Stream messages.Stream
-		From   int64
+		Stream messages.Stream `cbor:"1,keyasint,omitzero"`
+		From   int64           `cbor:"2,keyasint,omitzero"`
 	}
-	number  struct{ Seq uint64 }
+	number struct {
+		Seq uint64 `cbor:"1,keyasint,omitzero"`
+	}
 	wantLog struct {
-		Stream messages.Stream
-		Have   string // Place of the client's descriptor
-		Order  bool   // asks for the output order: Data holds it, Whole says that it is complete
+		Stream messages.Stream `cbor:"1,keyasint,omitzero"`
+		Have   string          `cbor:"2,keyasint,omitzero"` // Place of the client's descriptor
+		Order  bool            `cbor:"3,keyasint,omitzero"` // asks for the output order: Data holds it, Whole says that it is complete
 	}
 	logState struct {
-		Stream messages.Stream
-		State  spill.State
-		Place  string // identifies the file; "": none yet
-		Data   []byte // all of a small closed log
-		Whole  bool   // Data is complete
-		Order  bool   // Data is the output order, not a log
+		Stream messages.Stream `cbor:"1,keyasint,omitzero"`
+		State  spill.State     `cbor:"2,keyasint,omitzero"`
+		Place  string          `cbor:"3,keyasint,omitzero"` // identifies the file; "": none yet
+		Data   []byte          `cbor:"4,keyasint,omitzero"` // all of a small closed log
+		Whole  bool            `cbor:"5,keyasint,omitzero"` // Data is complete
+		Order  bool            `cbor:"6,keyasint,omitzero"` // Data is the output order, not a log
 	}
 	// savedLog is a log that a dead keeper had in memory, as the client knows it.
 	savedLog struct {
-		Stream messages.Stream
-		State  spill.State
+		Stream messages.Stream `cbor:"1,keyasint,omitzero"`
+		State  spill.State     `cbor:"2,keyasint,omitzero"`
 	}
 	// stateReply is a log in the keeper's list.
 	stateReply struct {
-		Job    messages.UID
-		Stream messages.Stream
-		State  spill.State
+		Job    messages.UID    `cbor:"1,keyasint,omitzero"`
+		Stream messages.Stream `cbor:"2,keyasint,omitzero"`
+		State  spill.State     `cbor:"3,keyasint,omitzero"`
 	}
 	// inventoryReply is a job in the keeper's list.
 	inventoryReply struct {
-		backends.InventoryJob `wire:"Held"`
-		Separate              bool // stdout and stderr have their own logs
+		backends.InventoryJob `cbor:"1,keyasint,omitzero"`
+		Separate              bool `cbor:"2,keyasint,omitzero"` // stdout and stderr have their own logs
 	}
 	control struct {
-		Kind  string
-		Data  []byte
-		Raw   bool
-		Size  messages.Terminal
-		Name  string
-		Tree  bool
-		After time.Duration
-		Nth   uint64 // repeated in its answer; 0: an older client, which gets answers in order
+		Kind  string            `cbor:"1,keyasint,omitzero"`
+		Data  []byte            `cbor:"2,keyasint,omitzero"`
+		Raw   bool              `cbor:"3,keyasint,omitzero"`
+		Size  messages.Terminal `cbor:"4,keyasint,omitzero"`
+		Name  string            `cbor:"5,keyasint,omitzero"`
+		Tree  bool              `cbor:"6,keyasint,omitzero"`
+		After time.Duration     `cbor:"7,keyasint,omitzero"`
+		Nth   uint64            `cbor:"8,keyasint,omitzero"` // repeated in its answer; 0: answers come in order
 	}
 )
+
+// encode returns the body of a value. None of those sent can fail: a test encodes them all.
+func encode(v any) []byte {
+	body, err := codec.Encode(v)
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// decode returns the value of a body.
+func decode[T any](body []byte) (T, error) {
+	var v T
+	if err := codec.Decode(body, &v); err != nil {
+		return v, malformed("a body: " + err.Error())
+	}
+	return v, nil
+}
 
 // wireControl returns a control as sent.
 func wireControl(c backends.Control) control {

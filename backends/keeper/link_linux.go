@@ -17,6 +17,7 @@ type link struct {
 	most        int          // kept bytes; 0: unlimited
 	syncJournal func() error // syncs the journal before a safe message
 	overflow    func()       // called after the kept messages were dropped and a resync was queued
+	onlyEnd     bool         // of a client of another protocol: it may only ask for askClose
 
 	mu          sync.Mutex
 	conn        *conn // nil: none

@@ -60,6 +60,8 @@ type Options struct {
 	Fault func(job messages.UID, fault error)
 	// Failpoint is engine.Options.Failpoint.
 	Failpoint func(name string) error
+
+	protocol int // of tests; 0: protocol
 }
 
 // Limits of a keeper.

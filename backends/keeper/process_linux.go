@@ -149,7 +149,7 @@ func (j *job) start(s backends.Spec) *messages.Error {
 func (j *job) sendStart() error {
 	valid := j.c.options.valid()
 	j.startExpiry = time.Now().Add(valid)
-	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: encodeSpec(*j.spec, clock()+valid)}).pack()
+	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: encode(startRequest{*j.spec, clock() + valid})}).pack()
 	if err != nil {
 		return err
 	}

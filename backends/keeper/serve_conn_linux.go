@@ -76,21 +76,35 @@ func (s *server) reject(c *conn, err error) {
 	_ = c.trySend(appendJSON(frameError, asError(err)), nil)
 }
 
-// handshake reads a client's hello, makes it the served client, and answers.
-func (s *server) handshake(c *conn) (*link, error) {
+// readHello reads a client's hello. It refuses a client of another protocol, unless that only
+// ends this keeper.
+func (s *server) readHello(c *conn) (h hello, err error) {
 	c.setReadDeadline(time.Now().Add(helloBound))
 	p, files, err := c.recv()
 	closeAll(files)
 	if err != nil {
-		return nil, err
+		return h, err
 	}
 	c.setReadDeadline(time.Time{})
-	h, err := parseHello(p)
+	if h, err = parseHello(p); err != nil {
+		return h, err
+	}
+	switch mine := s.hello.Proto; {
+	case h.Proto != mine && !h.End:
+		return h, otherProtocol(h.Proto, mine)
+	case h.Proto == mine && h.End:
+		return h, errSameProtocol
+	case h.Client == "" || len(h.Client) > maxID:
+		return h, malformed("its hello names no client")
+	}
+	return h, nil
+}
+
+// handshake reads a client's hello, makes it the served client, and answers.
+func (s *server) handshake(c *conn) (*link, error) {
+	h, err := s.readHello(c)
 	if err != nil {
 		return nil, err
-	}
-	if h.Client == "" || len(h.Client) > maxID {
-		return nil, malformed("its hello names no client")
 	}
 	s.requestMu.Lock()
 	defer s.requestMu.Unlock()
@@ -110,6 +124,7 @@ func (s *server) handshake(c *conn) (*link, error) {
 			defer l.abandon()
 		}
 		l = s.newLink()
+		l.onlyEnd = h.End
 		s.client, s.link = h.Client, l
 	}
 	s.mu.Unlock()
@@ -132,6 +147,9 @@ func (s *server) handshake(c *conn) (*link, error) {
 	l.attach(c, h.Heard)
 	return l, nil
 }
+
+// errSameProtocol is sent to a client that would end a keeper of another protocol.
+var errSameProtocol = refused(messages.Conflict, "protocol", "the keeper and its client speak one protocol", "connect to it")
 
 // errEnding is sent to a client that comes too late.
 var errEnding = refused(messages.ShuttingDown, "keeper", "the keeper is about to end", "try again: the next one will be started")

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -217,7 +218,7 @@ func (s *server) openEngine() error {
 		}
 	}
 	features, err := json.Marshal(found)
-	s.hello = hello{Proto: protocol, Build: s.options.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features, Damage: s.journal.damage}
+	s.hello = hello{Proto: cmp.Or(s.options.protocol, protocol), Build: s.options.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features, Damage: s.journal.damage}
 	return err
 }
 

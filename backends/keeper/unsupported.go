@@ -99,3 +99,9 @@ func Escaped(string) []Escapee { return nil }
 
 // Damage returns "".
 func Damage(string) string { return "" }
+
+// EndForeign returns 0.
+func EndForeign(string) (pid int, left []messages.Survivor, err error) { return 0, nil, nil }
+
+// SetAside returns nil.
+func SetAside(string) error { return nil }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"troupe/backends/keeper"
 	"troupe/host"
 	"troupe/internal/cli"
+	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
@@ -23,11 +26,12 @@ func shutdownCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "shutdown [flags]", Short: "Stop the daemon", Args: flags.NoArgs,
 		Long: `Stop the daemon. Its jobs continue if a keeper runs them. Else they would end with
-it, and the daemon refuses to stop while it has jobs.`,
+it, and the daemon refuses to stop while it has jobs. With --stop-jobs and without a daemon, keepers
+that another version of troupe has started are ended with their jobs.`,
 	}
 	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "stop all jobs first")
 	cmd.Flags().Var(&grace, "grace", "time from TERM to KILL (default each job's own)")
-	return connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
+	cmd = connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
 		f := stopFlags{grace: grace}
 		about, err := a.Version(a.Ctx)
 		if err != nil {
@@ -40,6 +44,14 @@ it, and the daemon refuses to stop while it has jobs.`,
 			return err
 		}
 		ended() // returns when the socket and the state directory are free for a new daemon
+		if stopJobs && len(left) == 0 {
+			for _, dir := range connect.KeeperDirs(about.State) { // of a daemon of another version
+				err = errors.Join(err, keeper.SetAside(dir))
+			}
+			if err != nil {
+				return err
+			}
+		}
 		on := connect.FindRunning(about.State)
 		if a.JSON {
 			result := shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(done.Survivors)}, Running: []messages.UID{}, Escaped: wire.List(on.Escaped)}
@@ -56,6 +68,52 @@ it, and the daemon refuses to stop while it has jobs.`,
 		}
 		return err
 	})
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if stopJobs && errors.Is(err, connect.ErrNoDaemon) {
+			return endForeign(m, cmd, err)
+		}
+		return err
+	}
+	return cmd
+}
+
+// endForeign ends the keepers of another version, which no daemon of this one can use. It returns
+// none if there are none.
+func endForeign(m *cli.Main, cmd *cobra.Command, none error) error {
+	at, err := config.Read(m)
+	if err != nil {
+		return err
+	}
+	asJSON, _ := cmd.Flags().GetBool("json")
+	say := func(text string) {
+		if !asJSON {
+			fmt.Fprintln(m.Err, "troupe:", out.Clean(text))
+		}
+	}
+	ended, left := 0, []messages.Survivor{}
+	for _, dir := range connect.KeeperDirs(at.State) {
+		pid, some, oerr := keeper.EndForeign(dir)
+		if pid > 0 {
+			ended++
+			say(fmt.Sprintf("ended the keeper of %s (process %d), which was of another version, with its jobs", dir, pid))
+		}
+		err, left = errors.Join(err, oerr), append(left, some...)
+	}
+	if err != nil || ended == 0 {
+		return cmp.Or(err, none)
+	}
+	if asJSON {
+		err = out.WriteJSON(m.Out, shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)}, Running: []messages.UID{}, Escaped: []keeper.Escapee{}})
+	}
+	for _, s := range left {
+		say(out.Sentence(out.Coded(out.SurvivorError(s))))
+	}
+	if err == nil && len(left) > 0 {
+		return cli.ExitStatus(cli.StatusSurvivors)
+	}
+	return err
 }
 
 // shutdownResult is the object of shutdown. Running has the jobs that continue, Escaped the

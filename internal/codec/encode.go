@@ -5,8 +5,11 @@ import "github.com/fxamacker/cbor/v2"
 // Strings may hold any bytes, as paths and commands do. Times are in UTC, to the nanosecond.
 var (
 	encoding = must(cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode())
-	decoding = must(cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, UTF8: cbor.UTF8DecodeInvalid}.DecMode())
+	decoding = must(cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, UTF8: cbor.UTF8DecodeInvalid, MaxArrayElements: maxList}.DecMode())
 )
+
+// maxList bounds a list: the kernel takes fewer arguments of a program.
+const maxList = 1 << 20
 
 // must returns a mode: its options are constant.
 func must[T any](mode T, err error) T {

@@ -75,9 +75,12 @@ func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
 	return c, err
 }
 
+// ErrNoDaemon matches the error of a verb that finds no daemon.
+var ErrNoDaemon = &messages.Error{Code: messages.NotFound, Reason: "daemon"}
+
 func noDaemon(socket string) *messages.Error {
 	return &messages.Error{
-		Code: messages.NotFound, Reason: "daemon", Message: "no daemon at " + socket,
+		Code: ErrNoDaemon.Code, Reason: ErrNoDaemon.Reason, Message: "no daemon at " + socket,
 		Hint: "start one with troupe serve or troupe run -b",
 	}
 }

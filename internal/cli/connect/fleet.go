@@ -34,20 +34,29 @@ type RunOn struct {
 
 // FindRunning returns what runs in the keepers of a state directory. It asks no process.
 func FindRunning(state string) (on RunOn) {
-	if state == "" { // no directory is known
-		return on
-	}
-	dir := filepath.Join(state, config.KeeperName)
-	on.Held, on.Shells = keeper.Running(dir)
-	on.Escaped = keeper.Escaped(dir)
-	root := filepath.Join(state, config.DetachedName)
-	for _, id := range keeper.ListDetached(root) {
-		dir := filepath.Join(root, string(id))
-		jobs, _ := keeper.Running(dir)
-		on.Detached = append(on.Detached, jobs...)
+	for i, dir := range KeeperDirs(state) {
+		jobs, shells := keeper.Running(dir)
+		if i == 0 {
+			on.Held, on.Shells = jobs, shells
+		} else {
+			on.Detached = append(on.Detached, jobs...)
+		}
 		on.Escaped = append(on.Escaped, keeper.Escaped(dir)...)
 	}
 	return on
+}
+
+// KeeperDirs returns the directories of the keepers of a state directory: that of the daemon
+// first, then those of detached jobs. "" has none.
+func KeeperDirs(state string) []string {
+	if state == "" {
+		return nil
+	}
+	dirs, root := []string{filepath.Join(state, config.KeeperName)}, filepath.Join(state, config.DetachedName)
+	for _, id := range keeper.ListDetached(root) {
+		dirs = append(dirs, filepath.Join(root, string(id)))
+	}
+	return dirs
 }
 
 // Counts says how many jobs, live shells and escaped processes there are; "": none.

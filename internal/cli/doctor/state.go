@@ -8,6 +8,7 @@ import (
 
 	"troupe/backends/keeper"
 	"troupe/internal/cli/config"
+	"troupe/internal/cli/connect"
 	"troupe/messages"
 )
 
@@ -27,15 +28,12 @@ func (c *doctorReport) state(path string, running bool) {
 	}
 }
 
-// listState adds the state directory to the report, and names damaged journals of keepers.
+// listState adds the state directory to the report, and names journals of keepers that are
+// damaged or of another version.
 func (c *doctorReport) listState(path string) *directory {
-	keepers, detached := []string{filepath.Join(path, config.KeeperName)}, filepath.Join(path, config.DetachedName)
-	for _, id := range keeper.ListDetached(detached) {
-		keepers = append(keepers, filepath.Join(detached, string(id)))
-	}
-	for _, dir := range keepers {
+	for _, dir := range connect.KeeperDirs(path) {
 		if damage := keeper.Damage(dir); damage != "" {
-			c.problem("%s: %s; check the disk", dir, damage)
+			c.problem("%s", damage)
 		}
 	}
 	c.Directories = append(c.Directories, inspect("state of the daemon", path))
