@@ -62,11 +62,12 @@ type sessionMeta struct {
 	Shell    string            `json:"shell,omitempty"`
 	Terminal messages.Terminal `json:"terminal,omitzero"`
 	Umask    string            `json:"umask,omitempty"`
+	Limits   messages.Limits   `json:"limits,omitzero"`
 }
 
 // plan returns the plan of the session, without its environment.
 func (m sessionMeta) plan() messages.SessionPlan {
-	return messages.SessionPlan{Backend: m.Backend, Dir: m.Dir, Shell: m.Shell, Terminal: m.Terminal, Umask: m.Umask}
+	return messages.SessionPlan{Backend: m.Backend, Dir: m.Dir, Shell: m.Shell, Terminal: m.Terminal, Umask: m.Umask, Limits: m.Limits}
 }
 
 // previewLength bounds the stored bytes of a command's text: enough to recognise the job in a

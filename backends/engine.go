@@ -104,9 +104,10 @@ type Spec struct {
 	Log         spill.Plan
 	Script      string       // not "": text of a file whose path is the last of Argv while the main process lives
 	Live        *LiveShell   // not nil: a live shell
-	In          messages.UID // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask and Detach are not used
+	In          messages.UID // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask, Attr and Detach are not used
 	SameExports bool         // of such a command: it does not change what the shell exports
 	Meta        []byte       // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
+	Attr        messages.ProcAttr
 }
 
 // MaxMeta bounds Spec.Meta and SaveMeta, in bytes: the engine keeps it in memory for each job.

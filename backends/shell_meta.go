@@ -16,6 +16,7 @@ type shellMeta struct {
 	Umask    int                `json:"umask"`
 	Shell    string             `json:"shell,omitempty"`
 	Terminal messages.Terminal  `json:"terminal,omitzero"`
+	Limits   messages.Limits    `json:"limits,omitzero"`
 }
 
 // ShellMeta returns the Spec.Meta of a live shell, which identifies its session in an
@@ -24,6 +25,7 @@ type shellMeta struct {
 func ShellMeta(p ExecutorSpec, backend string) []byte {
 	m := shellMeta{
 		Live: 1, Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal,
+		Limits: p.Limits,
 	}
 	text, err := json.Marshal(m)
 	if err == nil && len(text) > MaxMeta {
@@ -44,6 +46,6 @@ func ReadShellMeta(meta []byte) (p ExecutorSpec, backend string, ok bool) {
 		return ExecutorSpec{}, "", false
 	}
 	return ExecutorSpec{
-		Scope: m.Scope, Session: m.Session, Dir: m.Dir, Umask: m.Umask, Shell: m.Shell, Terminal: m.Terminal,
+		Scope: m.Scope, Session: m.Session, Dir: m.Dir, Umask: m.Umask, Shell: m.Shell, Terminal: m.Terminal, Limits: m.Limits,
 	}, m.Backend, true
 }
