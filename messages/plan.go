@@ -123,6 +123,8 @@ func (r RunCommand) CheckLive(session SessionID) *Error {
 		return unsupported("umask", "the umask is that of the shell of session %s", "give it with the session when that is opened, or type it in the command")
 	case !r.Limits.IsZero():
 		return unsupported("limits", "the limits are those of the shell of session %s", "give them with the session when that is opened, or type ulimit in the command")
+	case r.StopSignal != "":
+		return unsupported("stop_signal", "a stop of a command in the shell of session %s begins with INT", "leave the signal out, or run it without the session")
 	case r.Stdin == StdinHost:
 		return unsupported("stdin", "the shell of session %s does not share the host's standard input", "use null or pipe")
 	}

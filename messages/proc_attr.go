@@ -12,7 +12,16 @@ import (
 // environment and streams. It travels from the request to the engine as it is. A new attribute
 // is a field here with its check, and its use in the engine.
 type ProcAttr struct {
-	Limits Limits `json:"limits,omitzero" cbor:"1,keyasint,omitzero"`
+	Limits     Limits `json:"limits,omitzero" cbor:"1,keyasint,omitzero"`
+	StopSignal string `json:"stop_signal,omitzero" cbor:"2,keyasint,omitzero"` // begins a stop: "INT", "SIGINT", "2"; "": TERM
+}
+
+// check returns what is wrong with the attributes, or nil.
+func (a ProcAttr) check() *Error {
+	if a.StopSignal != "" && SignalNumber(a.StopSignal) == 0 {
+		return Invalid("stop_signal", fmt.Sprintf("invalid signal %.64q: use a name such as INT, or a number from 1 to 64", a.StopSignal))
+	}
+	return a.Limits.check()
 }
 
 // Limits bound what a process may use. What they leave out is the engine's own. Where the

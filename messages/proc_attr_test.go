@@ -65,3 +65,21 @@ func TestBadInputLimits(t *testing.T) {
 	require.NotNil(t, err)
 	require.Equal(t, []string{"unsupported", "limits"}, []string{string(err.Code), err.Reason})
 }
+
+// The signal of a stop is one that the kernel knows. A stop in a live shell begins with INT.
+func TestBadInputStopSignal(t *testing.T) {
+	for name, good := range map[string]bool{"": true, "INT": true, "SIGINT": true, "int": true, "2": true, "64": true, "NOPE": false, "0": false, "65": false, "-2": false, "SIG": false, " INT": false} {
+		r := messages.RunCommand{Program: messages.Program{Text: "true"}, ProcAttr: messages.ProcAttr{StopSignal: name}}
+		err := r.Check()
+		require.Equal(t, good, err == nil, name)
+		if !good {
+			require.Equal(t, []string{"invalid_params", "stop_signal"}, []string{string(err.Code), err.Reason})
+			require.Contains(t, err.Message, "invalid signal")
+		}
+	}
+	err := messages.RunCommand{
+		Program: messages.Program{Text: "true"}, Session: "s", Open: &messages.SessionPlan{}, ProcAttr: messages.ProcAttr{StopSignal: "INT"},
+	}.Check()
+	require.NotNil(t, err)
+	require.Equal(t, []string{"unsupported", "stop_signal"}, []string{string(err.Code), err.Reason})
+}

@@ -80,6 +80,8 @@ type Record struct {
 	Output   []StreamOutput `json:"output" cbor:"27,keyasint,omitzero"`
 	OnFinish []Notice       `json:"on_finish,omitempty" cbor:"28,keyasint,omitzero"` // notices of its end
 	Seq      Seq            `json:"seq" cbor:"29,keyasint,omitzero"`                 // of the last fact recorded about it
+
+	StopSignal string `json:"stop_signal,omitzero" cbor:"30,keyasint,omitzero"` // begins a stop, as in the request; "": TERM
 }
 
 // StreamOutput is the size and place of one stream of a job.

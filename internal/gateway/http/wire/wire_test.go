@@ -28,7 +28,7 @@ func TestRunKeepsItsRequest(t *testing.T) {
 			Mode: rapid.SampledFrom([]messages.Mode{"", messages.ModeAsync, messages.ModeDetached}).Draw(t, "mode"), Store: messages.Store{LogFile: rapid.String().Draw(t, "log_file"), Persist: rapid.Bool().Draw(t, "persist"), Durability: word.Draw(t, "durability"), Quota: messages.Quota{Bytes: int64(rapid.IntRange(0, 9).Draw(t, "quota")), Policy: word.Draw(t, "policy")}},
 			PromoteAfter: span("promote"), Timeout: span("timeout"), Grace: span("grace"), OnExit: messages.OnExit(word.Draw(t, "on exit")),
 			OnFinish: rapid.SampledFrom([][]string{nil, {"true"}, {"true", "https://h/p"}}).Draw(t, "on finish"),
-			ProcAttr: messages.ProcAttr{Limits: messages.Limits{Rlimits: rapid.SampledFrom([][]string{nil, {"core=0"}}).Draw(t, "rlimits"), Nice: rapid.IntRange(-20, 19).Draw(t, "nice"), CPUs: word.Draw(t, "CPUs")}},
+			ProcAttr: messages.ProcAttr{Limits: messages.Limits{Rlimits: rapid.SampledFrom([][]string{nil, {"core=0"}}).Draw(t, "rlimits"), Nice: rapid.IntRange(-20, 19).Draw(t, "nice"), CPUs: word.Draw(t, "CPUs")}, StopSignal: word.Draw(t, "stop signal")},
 		}
 		if r.Grace == 0 && rapid.Bool().Draw(t, "no grace") {
 			r.Grace = -1
