@@ -44,7 +44,7 @@ func (s *metaEncoder) of(job *messages.Record) []byte {
 	m := jobMeta{
 		Job: messages.Record{
 			ID: job.ID, Scope: job.Scope, Session: job.Session, Labels: job.Labels, Command: cut(job.Command, previewLength), Mode: job.Mode,
-			Background: job.Background && !keep.left, Timeout: job.Timeout, Deadline: job.Deadline, Dir: job.Dir, Created: job.Created, Terminal: job.Terminal, Seq: job.Seq,
+			Background: job.Background && !keep.left, Timeout: job.Timeout, Deadline: job.Deadline, Dir: job.Dir, Created: job.Created, Terminal: job.Terminal, StopSignal: job.StopSignal, Seq: job.Seq,
 		},
 		Run:   messages.RunCommand{Key: keep.key, PromoteAfter: cmp.Or(keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit},
 		Place: s.at, Quotas: keep.quotas, Owed: keep.owed, Answered: s.answered, Digest: keep.digest,

@@ -166,7 +166,7 @@ func (s *session) describe() messages.SessionInfo {
 
 // memoPlace returns the plan of the session without its environment, for the metadata of its jobs.
 func (s *session) memoPlace() messages.SessionPlan {
-	return messages.SessionPlan{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask}
+	return messages.SessionPlan{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask, Limits: s.open.Limits}
 }
 
 // isLive reports whether a backend runs live shells.

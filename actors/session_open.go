@@ -43,7 +43,7 @@ func (s *session) start(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	shell, err := backend.Open(backends.ExecutorSpec{
 		Scope: s.open.Scope, Session: s.open.Session, Dir: cmp.Or(s.open.Dir, s.deps.Dir), Env: env, OwnPath: s.ownPath(), Umask: s.open.Mask(),
-		Shell: s.open.Shell, Terminal: s.open.Terminal,
+		Shell: s.open.Shell, Terminal: s.open.Terminal, Limits: s.open.Limits,
 	}, s.inherited, func(fact messages.ProcessFact) { root.Send(self, fact) })
 	if err != nil {
 		s.cannotOpen(ctx, asError(err, messages.SpawnFailed))

@@ -22,7 +22,7 @@ func (s *session) spec(t *ticket) backends.Command {
 		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal, Ended: inputEnded(run, job.Terminal)},
 		Grace:  lifecycle.Grace(run.Grace),
 		OnExit: run.OnExit, Detach: run.Mode == messages.ModeDetached,
-		Log: plan(run, job.Session),
+		Log: plan(run, job.Session), Attr: run.ProcAttr,
 	}
 }
 

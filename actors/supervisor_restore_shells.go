@@ -73,7 +73,7 @@ func (s *supervisor) rememberUses(shells []inventoryShell) {
 
 // plan returns the plan of the session without its environment, which is in the shell.
 func (h inventoryShell) plan() messages.SessionPlan {
-	plan := messages.SessionPlan{Backend: h.backend, Dir: h.place.Dir, Shell: h.place.Shell, Terminal: h.place.Terminal}
+	plan := messages.SessionPlan{Backend: h.backend, Dir: h.place.Dir, Shell: h.place.Shell, Terminal: h.place.Terminal, Limits: h.place.Limits}
 	if h.place.Umask >= 0 {
 		plan.Umask = fmt.Sprintf("%04o", h.place.Umask)
 	}

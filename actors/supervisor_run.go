@@ -148,6 +148,7 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Labels: messages.Labels{Principal: r.Principal, Tag: r.Tag, Name: r.Name, Description: r.Description}, Command: r.Text, Argv: r.Argv,
 		Mode: cmp.Or(r.Mode, messages.ModeSync), Backend: DefaultBackend, State: messages.Queued,
 		Terminal: r.Terminal, Timeout: r.Timeout, Created: clock(), OnFinish: messages.Notices(r.OnFinish), Output: []messages.StreamOutput{{Stream: messages.Merged}},
+		StopSignal: r.StopSignal,
 	}
 	if len(r.Argv) > 0 {
 		job.Command = strings.Join(r.Argv, " ")

@@ -39,6 +39,7 @@ type ExecutorSpec struct {
 	Umask    int      // of a live shell; negative: the engine's own
 	Shell    string
 	Terminal messages.Terminal
+	Limits   messages.Limits // of a live shell
 }
 
 // Executor starts the jobs of one session.
@@ -81,4 +82,5 @@ type Command struct {
 	Detach   bool
 	Log      spill.Plan
 	Meta     []byte
+	Attr     messages.ProcAttr
 }

@@ -90,23 +90,24 @@ type Process interface {
 
 // Spec describes one job to an engine.
 type Spec struct {
-	ID          messages.UID    `cbor:"1,keyasint,omitzero"` // nonce, name of the logs, key of the journal
-	Argv        []string        `cbor:"2,keyasint,omitzero"` // Argv[0] without a slash is looked up in Env's PATH, relative to Dir
-	Program     string          `cbor:"3,keyasint,omitzero"` // absolute path of Argv[0] from an earlier lookup; "": none
-	Env         []string        `cbor:"4,keyasint,omitzero"` // complete
-	Dir         string          `cbor:"5,keyasint,omitzero"` // absolute; "": the engine's own
-	Umask       int             `cbor:"6,keyasint,omitzero"` // negative: the engine's own
-	Stdio       Stdio           `cbor:"7,keyasint,omitzero"`
-	Deadline    time.Duration   `cbor:"8,keyasint,omitzero"` // applies even while no tree runs; 0: none
-	Grace       time.Duration   `cbor:"9,keyasint,omitzero"` // of the deadline
-	OnExit      messages.OnExit `cbor:"10,keyasint,omitzero"`
-	Detach      bool            `cbor:"11,keyasint,omitzero"` // in a keeper of its own, where the Engine is a Detacher
-	Log         spill.Plan      `cbor:"12,keyasint,omitzero"`
-	Script      string          `cbor:"13,keyasint,omitzero"` // not "": text of a file whose path is the last of Argv while the main process lives
-	Live        *LiveShell      `cbor:"14,keyasint,omitzero"` // not nil: a live shell
-	In          messages.UID    `cbor:"15,keyasint,omitzero"` // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask and Detach are not used
-	SameExports bool            `cbor:"16,keyasint,omitzero"` // of such a command: it does not change what the shell exports
-	Meta        []byte          `cbor:"17,keyasint,omitzero"` // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
+	ID          messages.UID      `cbor:"1,keyasint,omitzero"` // nonce, name of the logs, key of the journal
+	Argv        []string          `cbor:"2,keyasint,omitzero"` // Argv[0] without a slash is looked up in Env's PATH, relative to Dir
+	Program     string            `cbor:"3,keyasint,omitzero"` // absolute path of Argv[0] from an earlier lookup; "": none
+	Env         []string          `cbor:"4,keyasint,omitzero"` // complete
+	Dir         string            `cbor:"5,keyasint,omitzero"` // absolute; "": the engine's own
+	Umask       int               `cbor:"6,keyasint,omitzero"` // negative: the engine's own
+	Stdio       Stdio             `cbor:"7,keyasint,omitzero"`
+	Deadline    time.Duration     `cbor:"8,keyasint,omitzero"` // applies even while no tree runs; 0: none
+	Grace       time.Duration     `cbor:"9,keyasint,omitzero"` // of the deadline
+	OnExit      messages.OnExit   `cbor:"10,keyasint,omitzero"`
+	Detach      bool              `cbor:"11,keyasint,omitzero"` // in a keeper of its own, where the Engine is a Detacher
+	Log         spill.Plan        `cbor:"12,keyasint,omitzero"`
+	Script      string            `cbor:"13,keyasint,omitzero"` // not "": text of a file whose path is the last of Argv while the main process lives
+	Live        *LiveShell        `cbor:"14,keyasint,omitzero"` // not nil: a live shell
+	In          messages.UID      `cbor:"15,keyasint,omitzero"` // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask, Attr and Detach are not used
+	SameExports bool              `cbor:"16,keyasint,omitzero"` // of such a command: it does not change what the shell exports
+	Meta        []byte            `cbor:"17,keyasint,omitzero"` // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
+	Attr        messages.ProcAttr `cbor:"18,keyasint,omitzero"`
 }
 
 // MaxMeta bounds Spec.Meta and SaveMeta, in bytes: the engine keeps it in memory for each job.

@@ -15,6 +15,7 @@ type shellMeta struct {
 	Umask    int                `cbor:"105,keyasint,omitzero"`
 	Shell    string             `cbor:"106,keyasint,omitzero"`
 	Terminal messages.Terminal  `cbor:"107,keyasint,omitzero"`
+	Limits   messages.Limits    `cbor:"108,keyasint,omitzero"`
 }
 
 // ShellMeta returns the Spec.Meta of a live shell, which identifies its session in an
@@ -22,7 +23,7 @@ type shellMeta struct {
 // not fit into MaxMeta.
 func ShellMeta(p ExecutorSpec, backend string) []byte {
 	m := shellMeta{
-		Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal,
+		Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal, Limits: p.Limits,
 	}
 	text, err := codec.Encode(m)
 	if err == nil && len(text) > MaxMeta {
@@ -43,6 +44,6 @@ func ReadShellMeta(meta []byte) (p ExecutorSpec, backend string, ok bool) {
 		return ExecutorSpec{}, "", false
 	}
 	return ExecutorSpec{
-		Scope: m.Scope, Session: m.Session, Dir: m.Dir, Umask: m.Umask, Shell: m.Shell, Terminal: m.Terminal,
+		Scope: m.Scope, Session: m.Session, Dir: m.Dir, Umask: m.Umask, Shell: m.Shell, Terminal: m.Terminal, Limits: m.Limits,
 	}, m.Backend, true
 }

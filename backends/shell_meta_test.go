@@ -13,7 +13,7 @@ import (
 func TestShellMeta(t *testing.T) {
 	p := backends.ExecutorSpec{
 		Scope: "main/sub", Session: "s1", Dir: "/tmp/a \"b\"\n", Env: []string{"SECRET=hidden"}, Umask: -1, Shell: "zsh",
-		Terminal: messages.Terminal{Rows: 24, Cols: 80},
+		Terminal: messages.Terminal{Rows: 24, Cols: 80}, Limits: messages.Limits{Rlimits: []string{"core=0:0"}},
 	}
 	text := backends.ShellMeta(p, "shell")
 	if bytes.Contains(text, []byte("hidden")) || len(text) > backends.MaxMeta {

@@ -37,5 +37,6 @@
 //	marshal_request.go  requests as JSON: strict, by tags, with rules for types
 //	outcome.go      outcomes, causes, exit statuses, survivors
 //	plan.go         how a session is opened
+//	proc_attr.go    what a process gets from its request: limits, nice value, CPUs
 //	grants.go       the reply that each request has
 package messages

@@ -19,6 +19,7 @@ type jobJSON struct {
 	Command     string              `json:"command"`
 	Argv        []string            `json:"argv"`
 	Description string              `json:"description"`
+	StopSignal  string              `json:"stop_signal,omitempty"`
 	Mode        messages.Mode       `json:"mode"`
 	Backend     string              `json:"backend"`
 	State       messages.State      `json:"state"`
@@ -81,7 +82,7 @@ func referenceOf(j messages.Record) jobJSON {
 	}
 	o := jobJSON{
 		V: messages.JSONVersion, ID: j.ID, UID: j.UID, Scope: j.Scope, Session: j.Session,
-		Name: orNull(j.Name), Tag: orNull(j.Tag), Command: j.Command, Argv: j.Argv, Description: j.Description,
+		Name: orNull(j.Name), Tag: orNull(j.Tag), Command: j.Command, Argv: j.Argv, Description: j.Description, StopSignal: j.StopSignal,
 		Mode: j.Mode, Backend: j.Backend, State: state, Background: j.Background,
 		Outcome: orNull(j.End.Outcome), Cause: orNull(j.End.Cause), Error: orNull(j.End.Err),
 		OutputOpen: j.OutputOpen, Children: j.End.Children,

@@ -2,6 +2,8 @@ package messages
 
 import (
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,7 +40,7 @@ type End struct {
 func (e End) Status() (s ExitStatus, known bool) {
 	switch {
 	case e.Signal != "":
-		return ExitStatus{Signal: e.Signal, Number: signalNumber(e.Signal)}, true
+		return ExitStatus{Signal: e.Signal, Number: int(SignalNumber(e.Signal))}, true
 	case e.Code != nil:
 		return ExitStatus{Code: *e.Code}, true
 	}
@@ -69,12 +71,15 @@ func (e End) Shell() int {
 	return 0
 }
 
-// signalNumber returns the number of a signal such as "KILL", or of one named by its number.
-func signalNumber(name string) int {
+// SignalNumber parses "INT", "SIGINT" or "2"; 0: no such signal.
+func SignalNumber(name string) syscall.Signal {
 	if n, err := strconv.Atoi(name); err == nil {
-		return n
+		if n < 1 || n > 64 {
+			return 0
+		}
+		return syscall.Signal(n)
 	}
-	return int(unix.SignalNum("SIG" + name))
+	return unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG"))
 }
 
 // Party is the part that ended a job.

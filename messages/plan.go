@@ -18,6 +18,7 @@ type SessionPlan struct {
 	Umask    string   `json:"umask,omitzero" cbor:"4,keyasint,omitzero"`       // of a live shell: octal, as "0022"; "": the host's
 	Shell    string   `json:"shell,omitzero" cbor:"5,keyasint,omitzero"`       // "": bash; a name or an absolute path
 	Terminal Terminal `json:"terminal,omitzero" cbor:"6,keyasint,omitzero"`    // of BackendPTY and BackendShellPTY; zero: the default size
+	Limits   Limits   `json:"limits,omitzero" cbor:"7,keyasint,omitzero"`      // of a live shell and all that it starts
 }
 
 // The kinds of sessions. In the first two each command is a process of its own. In the
@@ -42,8 +43,9 @@ func (p SessionPlan) Mask() int { return RunCommand{Umask: p.Umask}.Mask() }
 func (p SessionPlan) check(session SessionID) *Error {
 	as := RunCommand{
 		Program: Program{Text: ":", Shell: p.Shell}, Dir: p.Dir, Env: Env{Policy: p.Env.Policy, Base: p.Env.Base, Set: p.Env.Set}, Umask: p.Umask, Stdio: Stdio{Terminal: p.Terminal},
+		ProcAttr: ProcAttr{Limits: p.Limits},
 	}
-	for _, check := range []func() *Error{as.checkNames, as.checkEnv, as.checkModes} {
+	for _, check := range []func() *Error{as.checkNames, as.checkEnv, as.checkModes, as.Limits.check} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -59,7 +61,7 @@ func (p SessionPlan) check(session SessionID) *Error {
 		}
 	case p.Backend != "" && !live && p.setsEnv():
 		return &Error{
-			Code: Unsupported, Reason: "env", Message: fmt.Sprintf("a %s session gives its commands no environment and no umask of its own", p.Backend),
+			Code: Unsupported, Reason: "env", Message: fmt.Sprintf("a %s session gives its commands no environment, umask and limits of its own", p.Backend),
 			Hint: "name them in each run",
 		}
 	case p.Terminal != (Terminal{}) && p.Backend != "" && !terminal:
@@ -68,9 +70,9 @@ func (p SessionPlan) check(session SessionID) *Error {
 	return nil
 }
 
-// setsEnv reports whether the plan sets a live shell's environment or umask.
+// setsEnv reports whether the plan sets a live shell's environment, umask or limits.
 func (p SessionPlan) setsEnv() bool {
-	return len(p.Env.Set)+len(p.Env.Base) > 0 || p.Env.Policy != "" || p.Umask != ""
+	return len(p.Env.Set)+len(p.Env.Base) > 0 || p.Env.Policy != "" || p.Umask != "" || !p.Limits.IsZero()
 }
 
 // Check returns what is wrong with a request, or nil.
@@ -119,6 +121,10 @@ func (r RunCommand) CheckLive(session SessionID) *Error {
 		return unsupported("on_exit", "processes that a command in session %s leaves belong to its shell, and end with it", "use adopt or kill, or run it without the session")
 	case r.Umask != "":
 		return unsupported("umask", "the umask is that of the shell of session %s", "give it with the session when that is opened, or type it in the command")
+	case !r.Limits.IsZero():
+		return unsupported("limits", "the limits are those of the shell of session %s", "give them with the session when that is opened, or type ulimit in the command")
+	case r.StopSignal != "":
+		return unsupported("stop_signal", "a stop of a command in the shell of session %s begins with INT", "leave the signal out, or run it without the session")
 	case r.Stdin == StdinHost:
 		return unsupported("stdin", "the shell of session %s does not share the host's standard input", "use null or pipe")
 	}

@@ -128,6 +128,7 @@ const (
 	FlagBackground     Flag = "background_output_possible" // on a terminal: leftovers of earlier commands may have written into its output
 	FlagNoFence        Flag = "no_fence"                   // no fence was seen on the terminal; its output ends where the terminal was idle
 	FlagStdinShared    Flag = "stdin_inherited"            // it reads the host's own standard input
+	FlagLimitsRefused  Flag = "limits_refused"             // the kernel did not allow all limits of its request: it has the nearest
 )
 
 // ProcessLost reports that the engine died before it recorded the exit. How the process

@@ -39,6 +39,11 @@ func (m Mode) Background() bool { return m == ModeAsync || m == ModeDetached }
 // Record is what is known of a job: the same in the CLI, HTTP, events and the library. Every
 // fact about a job carries it. It is never changed once it was sent: a part that needs
 // another one copies it, with its slices.
+//
+// JSON, journal and clients read its tags, so a new field is a line here and one in
+// internal/journal/testdata/keys.txt, which has the keys that are taken. Fields of one theme are
+// a struct with one key, as Labels and End are: what a job waits for, and what it repeats, are
+// such themes. Command is for display; the request has the text or the arguments that run.
 type Record struct {
 	V       Version   `json:"v" cbor:"-"`
 	ID      JobID     `json:"id" cbor:"1,keyasint,omitzero"`
@@ -75,6 +80,8 @@ type Record struct {
 	Output   []StreamOutput `json:"output" cbor:"27,keyasint,omitzero"`
 	OnFinish []Notice       `json:"on_finish,omitempty" cbor:"28,keyasint,omitzero"` // notices of its end
 	Seq      Seq            `json:"seq" cbor:"29,keyasint,omitzero"`                 // of the last fact recorded about it
+
+	StopSignal string `json:"stop_signal,omitzero" cbor:"30,keyasint,omitzero"` // begins a stop, as in the request; "": TERM
 }
 
 // StreamOutput is the size and place of one stream of a job.

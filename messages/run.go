@@ -20,8 +20,8 @@ import (
 //
 // The live shell of a session runs Text as if it were typed there. It first changes to Dir
 // and exports the variables of Env, which stay for later commands. The policy of Env and its base
-// have no effect there. Detach, Umask and another Shell are refused, since the command has
-// no process of its own.
+// have no effect there. Detach, Umask, ProcAttr and another Shell are refused, since the command
+// has no process of its own.
 type RunCommand struct {
 	quiet
 	UID     UID    `json:"uid,omitzero" cbor:"1,keyasint,omitzero"` // the job's ULID, made by the caller; "": the node makes it
@@ -47,6 +47,7 @@ type RunCommand struct {
 	OnExit   OnExit   `json:"on_exit,omitzero" cbor:"17,keyasint,omitzero"`
 	OnFinish []string `json:"on_finish,omitzero" cbor:"18,keyasint,omitzero"` // commands and URLs that receive a notice of the end
 	Store    `cbor:"19,keyasint,omitzero"`
+	ProcAttr `cbor:"20,keyasint,omitzero"`
 }
 
 // Labels are what a client calls a job; the node reads only the Name.

@@ -120,7 +120,7 @@ func TestRestartFindsLiveShells(t *testing.T) {
 func TestRestartBehindTheDeathOfAShell(t *testing.T) {
 	journals(t, func(h *house) {
 		r := live("s", "sleep")
-		r.Mode = messages.ModeAsync
+		r.Mode, r.Open.Limits.Nice = messages.ModeAsync, 7
 		_, p := h.start(r)
 		p.Cd("/in")
 		h.die()
@@ -136,6 +136,7 @@ func TestRestartBehindTheDeathOfAShell(t *testing.T) {
 		job = finished(c)
 		want(h, "directory", job.Dir, "/in")
 		want(h, "flag", job.HasFlag(messages.FlagReplaced), true)
+		want(h, "nice value", q.Shell().Spec.Attr.Limits.Nice, 7)
 	}, plan{})
 }
 

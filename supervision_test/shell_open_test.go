@@ -39,13 +39,14 @@ func (h *house) shell() *fake.Process {
 }
 
 // A run opens the live shell of the session that it names, with the plan's directory,
-// variables and umask; what it says for itself is for the command.
+// variables, umask and limits; what it says for itself is for the command.
 func TestShellIsOpenedByTheRunThatNamesIt(t *testing.T) {
 	inHouse(t, func(h *house) {
 		r := messages.RunCommand{
 			Session: "s", Program: messages.Program{Text: "make"}, Dir: "/src", Env: messages.Env{Set: []string{"B=2"}, Base: []string{"X=of the run"}, Policy: messages.EnvCaller},
 			Open: &messages.SessionPlan{
 				Dir: "/home", Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"A=1", "noise"}, Set: []string{"A=3"}}, Umask: "0027", Shell: "zsh",
+				Limits: messages.Limits{Nice: 5},
 			},
 		}
 		c, p := h.start(r)
@@ -53,6 +54,7 @@ func TestShellIsOpenedByTheRunThatNamesIt(t *testing.T) {
 		want(h, "shell", p.Shell(), shell)
 		want(h, "directory of the shell", shell.Spec.Dir, "/home")
 		want(h, "umask", shell.Spec.Umask, 0o27)
+		want(h, "nice value", shell.Spec.Attr.Limits.Nice, 5)
 		want(h, "variable", slices.Contains(shell.Spec.Env, "A=3"), true)
 		want(h, "session", slices.Contains(shell.Spec.Env, "TROUPE_SESSION_ID=s"), true)
 		want(h, "of the run", slices.Contains(shell.Spec.Env, "X=of the run"), false)

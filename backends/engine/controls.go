@@ -205,7 +205,7 @@ func (a *answer) known() (nth uint64, known bool) { return a.nth, a.fact != nil 
 // signal sends one signal to the main process or the whole tree. KILL for the tree also
 // reaches processes that fork or are in execve meanwhile (docs/decisions/034).
 func (j *job) signal(s backends.Signal) messages.ProcessFact {
-	sig := SignalNumber(s.Name)
+	sig := messages.SignalNumber(s.Name)
 	if sig == 0 {
 		return messages.ControlRefused{Err: *messages.Invalid("signal", "invalid signal "+strconv.Quote(s.Name)+": use a name such as INT or TERM")}
 	}
@@ -224,17 +224,6 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 		return refusal(messages.JobFinished, "the process has exited")
 	}
 	return messages.ControlDone{}
-}
-
-// SignalNumber parses "INT", "SIGINT" or "2"; 0: no such signal.
-func SignalNumber(s string) syscall.Signal {
-	if n, err := strconv.Atoi(s); err == nil {
-		if n < 1 || n > 64 {
-			return 0
-		}
-		return syscall.Signal(n)
-	}
-	return unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(s), "SIG"))
 }
 
 // signalName returns the name of a signal without SIG, such as "KILL".

@@ -47,6 +47,7 @@
 //	platform.go             the engine's access to the operating system
 //	pollset.go              one epoll set for exits and quiet streams
 //	proc.go                 reads /proc; signals by pidfd
+//	proc_limits.go          gives jobs the limits of their request
 //	process.go              a job as its owner holds it
 //	process_table.go        shared readings of the process table
 //	procfs_foreign.go       hides a /proc of another pid namespace

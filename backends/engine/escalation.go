@@ -11,9 +11,9 @@ import (
 	"troupe/messages"
 )
 
-// The escalation sends TERM to the main process and its group, at 40 % of the grace TERM to
-// the processes that this did not reach, and at its end KILL (docs/design/engine.md). No
-// process gets TERM twice: a second one would cut its cleanup.
+// The escalation sends TERM, or the job's stop signal, to the main process and its group, at 40 %
+// of the grace to the processes that this did not reach, and at its end KILL
+// (docs/design/engine.md). No process gets TERM twice: a second one would cut its cleanup.
 const (
 	broadcastPoint = 0.4
 
@@ -104,13 +104,14 @@ func (j *job) escalate() {
 	j.setCause(l)
 	if grace {
 		var termRest func()
-		j.signalStep(l, "TERM", func() { termRest = j.termMain() })
+		name := signalName(j.postFork.stop)
+		j.signalStep(l, name, func() { termRest = j.termMain() })
 		if termRest != nil {
 			if j.waitStep(l, broadcastPoint, nil) {
 				return
 			}
 			if j.graceLeft(l) {
-				j.signalStep(l, "TERM", termRest)
+				j.signalStep(l, name, termRest)
 			}
 		}
 		if j.waitStep(l, 1, nil) {
@@ -276,14 +277,14 @@ func (j *job) signalStep(l *escalation, signal string, do func()) {
 	do()
 }
 
-// termMain sends TERM to the main process, its group and the terminal's foreground
-// group, and CONT to all: a stopped process cannot handle TERM. If the main process has
-// exited, all get TERM. It returns a function that sends TERM to the others; nil: there
-// are none.
+// termMain sends the stop signal (TERM) to the main process, its group and the terminal's
+// foreground group, and CONT to all: a stopped process cannot handle it. If the main process
+// has exited, all get it. It returns a function that sends it to the others; nil: there are
+// none.
 func (j *job) termMain() (termRest func()) {
 	front := j.foreground()
 	termRest = j.engine.host.termRest(j, front)
-	if !j.proc.signal(unix.SIGTERM, true) {
+	if !j.proc.signal(j.postFork.stop, true) {
 		j.termAll()
 		return nil
 	}
@@ -295,14 +296,14 @@ func (j *job) termMain() (termRest func()) {
 	return termRest
 }
 
-// termAll sends TERM to the whole tree. On a terminal it also sends HUP, since
+// termAll sends the stop signal to the whole tree. On a terminal it also sends HUP, since
 // interactive shells ignore TERM.
 func (j *job) termAll() {
 	if j.term != nil {
-		j.tree.signal(unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
+		j.tree.signal(unix.SIGHUP, j.postFork.stop, unix.SIGCONT)
 		return
 	}
-	j.tree.signal(unix.SIGTERM, unix.SIGCONT)
+	j.tree.signal(j.postFork.stop, unix.SIGCONT)
 }
 
 func (j *job) killAll() {

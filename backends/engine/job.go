@@ -79,6 +79,7 @@ func (j *job) stoppedFor() messages.Cause {
 // postForkSpec is the part of a Spec that is needed after the fork.
 type postForkSpec struct {
 	grace   time.Duration
+	stop    syscall.Signal // begins a stop
 	onExit  messages.OnExit
 	scratch string // file of the job's script
 	oom     int64
@@ -105,8 +106,11 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 		}
 	}
 	j.postFork = postForkSpec{
-		grace: s.Grace, onExit: s.OnExit,
+		grace: s.Grace, stop: syscall.SIGTERM, onExit: s.OnExit,
 		sync: s.Log.Durability == spill.FsyncOnExit,
+	}
+	if sig := messages.SignalNumber(s.Attr.StopSignal); sig != 0 {
+		j.postFork.stop = sig
 	}
 	if s.Live != nil {
 		j.shell = newLiveShell(j, s.Live)

@@ -21,6 +21,7 @@ type launch struct {
 	io   *stdio
 	cg   *cgroup // nil: none
 	oom  int64
+	late bool // the process began before it had the limits of its request
 }
 
 // spawn starts the process of a job.
@@ -231,7 +232,7 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 		}
 		l.h.sys.SchedYield() // otherwise the child starts on an idle CPU (decision 032)
 		before, _ = l.h.sys.Boottime()
-		l.h.unmasked(func() { pid, err = l.h.sys.Fork(l.path, l.spec.Argv, it) })
+		l.h.unmasked(func() { pid, err = l.forkLimited(it) })
 		after, _ = l.h.sys.Boottime()
 	}
 	apart := l.h.reaper != nil && l.h.reaper.count() >= l.h.engine.opt.apart

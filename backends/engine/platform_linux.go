@@ -32,8 +32,9 @@ type platform struct {
 	probed       Features
 	claim        sync.Once // of Options.Claim
 	forks        *inflightForks
-	inheritedFDs []int // descriptors that a child would inherit, in order
-	masked       bool  // this process was started with blocked signals; only with Options.Own
+	inheritedFDs []int           // descriptors that a child would inherit, in order
+	limits       messages.Limits // of each child
+	masked       bool            // this process was started with blocked signals; only with Options.Own
 }
 
 func newHost(e *Local) (*platform, error) {
@@ -54,6 +55,7 @@ func newHost(e *Local) (*platform, error) {
 	h.findCgroups()
 	h.memory = newSharedMemory(h)
 	h.findJobOOM()
+	h.limits = limitsOfChildren(e.opt.SoftLimits)
 	h.sealDescriptors()
 	if e.opt.Own {
 		if err := h.sys.Subreaper(); err != nil {

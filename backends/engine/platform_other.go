@@ -66,6 +66,9 @@ func (h *platform) spawn(j *job, spec *backends.Spec) ([]*stream, *startError) {
 	if spec.Umask >= 0 {
 		return nil, refused(messages.Unsupported, "umask", "a job cannot have an umask of its own on "+runtime.GOOS)
 	}
+	if !spec.Attr.Limits.IsZero() {
+		return nil, refused(messages.Unsupported, "limits", "a job cannot have limits of its own on "+runtime.GOOS)
+	}
 	dir, fail := h.enter(spec)
 	if fail != nil {
 		return nil, fail

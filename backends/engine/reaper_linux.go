@@ -159,6 +159,9 @@ func (r *reaper) loop() {
 		var info unix.Siginfo
 		err := r.platform.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
 		switch {
+		case err == nil && info.Code == cldTrapped:
+			r.awaitFork()
+			continue
 		case err == nil:
 			pause = pollFirst
 			r.reap(infoPid(&info))
@@ -178,6 +181,18 @@ func (r *reaper) loop() {
 			return
 		}
 		r.lookAtEach()
+	}
+}
+
+// awaitFork waits until a fork ends. A child that has stopped in its exec hides others from a
+// wait until its own fork ends.
+func (r *reaper) awaitFork() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := time.NewTimer(execBound)
+	defer t.Stop()
+	if len(r.under) > 0 {
+		r.wait(t.C, nil)
 	}
 }
 

@@ -61,6 +61,40 @@ func TestTermComesOnce(t *testing.T) {
 	}
 }
 
+// A job can have another signal than TERM to begin its stop with. KILL after the grace stays.
+func TestStopSignal(t *testing.T) {
+	inKinds(t, func(t *testing.T, change func(*backends.Spec)) {
+		r := newRig(t)
+		start := func(onINT string, more func(*backends.Spec)) (backends.Spec, *ear) {
+			s := r.spec("trap 'echo term; exit 4' TERM; trap '" + onINT + "' INT; echo up; while :; do sleep 0.05; done")
+			s.Attr.StopSignal = "SIGINT"
+			change(&s)
+			more(&s)
+			e := r.start(s)
+			stream := messages.Merged
+			if s.Stdio.Streams == messages.SeparateStreams {
+				stream = messages.Stdout
+			}
+			e.grown(stream, 2)
+			return s, e
+		}
+		s, e := start("echo got INT; exit 3", func(*backends.Spec) {})
+		e.proc.Stop(client(), time.Minute)
+		if x, got := e.over(), r.whole(e, s); x.Status.Code != 3 || x.Cause.Signal != "INT" || got != "up\ngot INT\n" {
+			t.Errorf("%+v, %q", x, got)
+		}
+		s, e = start("echo got INT; exit 3", func(s *backends.Spec) { s.Deadline, s.Grace = 200*time.Millisecond, time.Minute })
+		if x, got := e.over(), r.whole(e, s); x.Status.Code != 3 || x.Cause.By != messages.ByDeadline || x.Cause.Signal != "INT" {
+			t.Errorf("%+v, %q", x, got)
+		}
+		s, e = start(":", func(*backends.Spec) {})
+		e.proc.Stop(client(), 200*time.Millisecond)
+		if x, got := e.over(), r.whole(e, s); x.Status.Signal != "KILL" || x.Cause.Signal != "KILL" || got != "up\n" {
+			t.Errorf("%+v, %q", x, got)
+		}
+	})
+}
+
 // KILL comes at the end of the grace and never before it (F19).
 func TestFaultJobThatIgnoresTermIsKilled(t *testing.T) {
 	r := newRig(t)

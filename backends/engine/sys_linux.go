@@ -47,6 +47,10 @@ type Sys interface {
 	EpollWait(ep int, events []unix.EpollEvent) (int, error) // never waits
 
 	Prlimit(pid, resource int, set, was *unix.Rlimit) error
+	SetNice(pid, nice int) error
+	SetCPUs(pid int, set *unix.CPUSet) error
+	HasCapabilities(path string) bool // it is a program with capabilities
+	EndTrace(pid int) error           // a child that this thread traces continues
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	SignalMask(set, was *unix.Sigset_t) error // signals that this thread blocks
 	Subreaper() error
@@ -231,6 +235,17 @@ func (kernel) EpollWait(ep int, events []unix.EpollEvent) (int, error) {
 func (kernel) Prlimit(pid, resource int, set, was *unix.Rlimit) error {
 	return unix.Prlimit(pid, resource, set, was)
 }
+
+func (kernel) SetNice(pid, nice int) error { return unix.Setpriority(unix.PRIO_PROCESS, pid, nice) }
+
+func (kernel) SetCPUs(pid int, set *unix.CPUSet) error { return unix.SchedSetaffinity(pid, set) }
+
+func (kernel) HasCapabilities(path string) bool {
+	n, err := unix.Getxattr(path, "security.capability", nil)
+	return err == nil && n > 0
+}
+
+func (kernel) EndTrace(pid int) error { return unix.PtraceDetach(pid) }
 
 // sigaction is the kernel's struct of that name, as large as on any machine. The zero
 // value is the default action.

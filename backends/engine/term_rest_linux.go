@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// termRest returns a function that sends TERM to the processes of a job that have got none
-// by a TERM that is sent now to the groups of the main process and of the terminal's
+// termRest returns a function that sends the stop signal (TERM) to the processes of a job that
+// have got none by one that is sent now to the groups of the main process and of the terminal's
 // foreground: those of other groups with their descendants, and those that start later. A
 // process whose live ancestor gets this TERM is spared, since it may belong to a cleanup.
 // Processes are listed only if the function is called: most trees have ended by then.
@@ -45,7 +45,7 @@ func (h *platform) termRest(j *job, front int) func() {
 			rest[p.pid] = p
 		}
 		for _, p := range rest {
-			sig := unix.SIGTERM
+			sig := j.postFork.stop
 			if h.wantsHUP(j, p) {
 				sig = unix.SIGHUP
 			}
@@ -77,9 +77,9 @@ func (m moment) before(p proc) bool {
 	return p.start > m.tick || p.start == m.tick && m.pid != 0 && p.pid > m.pid
 }
 
-// wantsHUP reports whether a process of a job on a terminal ignores TERM.
+// wantsHUP reports whether a process of a job on a terminal ignores the stop signal.
 func (h *platform) wantsHUP(j *job, p proc) bool {
-	return j.term != nil && p.inSignalSet(h.sys, unix.SIGTERM, "SigIgn")
+	return j.term != nil && p.inSignalSet(h.sys, j.postFork.stop, "SigIgn")
 }
 
 // processesOf returns the live processes of a tree.

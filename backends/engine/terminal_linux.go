@@ -17,15 +17,15 @@ func terminals(sys Sys) (used, most int) {
 	return number("/proc/sys/kernel/pty/nr"), number("/proc/sys/kernel/pty/max")
 }
 
-// askFront sends TERM to the processes of a foreground group, which an interactive
+// askFront sends the stop signal to the processes of a foreground group, which an interactive
 // shell has made.
 func (h *platform) askFront(j *job, group int) {
 	if group == 0 || group == j.proc.pid {
-		return // it has got TERM
+		return // it has got it
 	}
 	for _, pid := range j.tree.pids() {
 		if p, ok := statProc(h.sys, pid); ok && p.pgid == group {
-			signalProc(h.sys, p, unix.SIGTERM)
+			signalProc(h.sys, p, j.postFork.stop)
 		}
 	}
 }

@@ -92,6 +92,7 @@ func TestBodies(t *testing.T) {
 	spec := backends.Spec{
 		ID: "01", Argv: []string{"a", "b\x00\xff"}, Env: []string{"A=1"}, Dir: "/", Umask: -1, Deadline: time.Second, Meta: []byte{1, 2}, Script: "x",
 		Stdio: backends.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams}, OnExit: messages.KeepChildren,
+		Attr: messages.ProcAttr{Limits: messages.Limits{Rlimits: []string{"nofile=1:2", "core=0:unlimited"}, Nice: -3, CPUs: "0-1"}},
 	}
 	for _, spec := range []backends.Spec{spec, {ID: "02", In: "01", Script: "make"}, {
 		ID: "03", Argv: []string{"bash"}, Env: []string{}, Live: &backends.LiveShell{Files: map[string]string{"b": "x\x00y", "a": ""}, From: "01", Within: time.Second},

@@ -67,7 +67,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 func (p *executor) spec(c backends.Command) (backends.Spec, *messages.Error) {
 	s := backends.Spec{
 		ID: c.ID, Argv: c.Argv, Env: c.Env, Dir: p.dir(c), Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
-		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
+		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta, Attr: c.Attr,
 	}
 	if t := p.terminal(c); t != (messages.Terminal{}) {
 		s.Stdio, s.Env = backends.Stdio{Terminal: t, Ended: s.Stdio.Ended}, withTerm(s.Env)

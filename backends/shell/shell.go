@@ -79,7 +79,7 @@ func (p *executor) spec() (backends.Spec, *messages.Error) {
 		ID: newULID(), Argv: append([]string{d.argv[0]}, d.argv[1:]...), Program: program, Env: slices.Concat(p.environ(), d.env), Dir: dir, Umask: p.at.Umask,
 		Stdio: backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams, Terminal: p.size()}, OnExit: messages.AdoptChildren,
 		Log:  spill.Plan{Group: string(p.at.Session), Quota: ownLog},
-		Live: live, Meta: backends.ShellMeta(p.at, p.backend.Name()),
+		Live: live, Meta: backends.ShellMeta(p.at, p.backend.Name()), Attr: messages.ProcAttr{Limits: p.at.Limits},
 	}, nil
 }
 

@@ -71,7 +71,7 @@ var flagFree = []string{
 // completeFlags registers completions for the flags of a verb: fixed values, scope paths,
 // directories, or nothing.
 func completeFlags(m *cli.Main, verb *cobra.Command) {
-	complete := map[string]cobra.CompletionFunc{"scope": connect.ScopePaths(m), "cwd": completeDirs, "dir": completeDirs}
+	complete := map[string]cobra.CompletionFunc{"scope": connect.ScopePaths(m), "cwd": completeDirs, "dir": completeDirs, "stop-signal": signalWords}
 	for name, words := range flagWords {
 		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}

@@ -71,7 +71,7 @@ func TestFaultLimitsThatEndTheDaemon(t *testing.T) {
 }
 
 // The soft limits of the shell in which the first command runs do not reach the daemon and its
-// keepers. Each kind of job starts with them.
+// keepers. Each kind of job starts with those of its shell.
 func TestFaultSoftLimitsOfTheFirstShell(t *testing.T) {
 	t.Parallel()
 	const (
@@ -82,6 +82,11 @@ func TestFaultSoftLimitsOfTheFirstShell(t *testing.T) {
 	quoted := strings.ReplaceAll(look, "$", `\$`)
 	d := program(t).bash(small + "troupe run -b --name one \"read x < gate-one; " + quoted + "\"")
 	t.Cleanup(func() { endJobs(d.dir, d.Env) })
+	inSmall := func(args ...string) *process {
+		p := d.beside().bash(small + `exec troupe "$@"`)
+		p.Args = append(append(p.Args, "bash"), args...)
+		return p.start()
+	}
 	opens := map[string]func(){}
 	for _, name := range []string{"one", "text", "program", "terminal", "detached"} {
 		opens[name] = gate(t, d.file("gate-"+name))
@@ -94,11 +99,11 @@ func TestFaultSoftLimitsOfTheFirstShell(t *testing.T) {
 		"terminal": {"-b", "--pty", held("terminal") + look},
 		"detached": {"--detach", held("detached") + look},
 	} {
-		d.beside(append([]string{"run", "--name", name}, args...)...).start().ends(0)
+		inSmall(append([]string{"run", "--name", name}, args...)...).ends(0)
 	}
 	prints := func(args ...string) {
 		t.Helper()
-		p := d.beside(args...).start()
+		p := inSmall(args...)
 		require.Equal(t, want, strings.ReplaceAll(p.rest(), "\r", ""), "%q", args)
 		p.ends(0)
 	}
@@ -161,7 +166,8 @@ func ioprio(pid int) uintptr {
 	return p
 }
 
-// The priorities of the command that happens to start the daemon are not those of all jobs.
+// The priorities of the command that happens to start the daemon are not those of all jobs. Its
+// own job has its nice value and its processors.
 func TestTheDaemonHasNotThePriorityOfItsFirstClient(t *testing.T) {
 	t.Parallel()
 	var every, one unix.CPUSet
@@ -184,7 +190,7 @@ func TestTheDaemonHasNotThePriorityOfItsFirstClient(t *testing.T) {
 		_ = unix.SchedSetaffinity(0, &one)
 	}).ends(0)
 	job := d.record("one")
-	for _, pid := range []int{d.daemonPID(), keeperPID(t, d.file("troupe")), int(job["pid"].(float64))} {
+	for _, pid := range []int{d.daemonPID(), keeperPID(t, d.file("troupe"))} {
 		a, err := unix.SchedGetAttr(pid, 0)
 		require.NoError(t, err)
 		require.Zero(t, a.Policy, "the scheduling policy")
@@ -197,6 +203,14 @@ func TestTheDaemonHasNotThePriorityOfItsFirstClient(t *testing.T) {
 		require.NoError(t, unix.SchedGetaffinity(pid, &now))
 		require.GreaterOrEqual(t, now.Count(), every.Count(), "the processors")
 	}
+	pid := int(job["pid"].(float64))
+	a, err := unix.SchedGetAttr(pid, 0)
+	require.NoError(t, err)
+	require.Zero(t, a.Policy, "the scheduling policy")
+	require.EqualValues(t, 15, a.Nice)
+	var now unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(pid, &now))
+	require.Equal(t, one, now, "the processors")
 	open()
 }
 

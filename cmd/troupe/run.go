@@ -81,6 +81,7 @@ func defineRunFlags(f *run.Flags) {
 	set.BoolVarP(&f.PTY, "pty", "t", false, "run the command on a new terminal of the same size, and send it each key")
 	set.Var(&f.Timeout, "timeout", "stop it after D: seconds, or with a unit, like 500ms, 10m or 1h30m (default none)")
 	set.Var(&f.Grace, "grace", "time from TERM to KILL (default 5s)")
+	set.StringVar(&f.StopSignal, "stop-signal", "", "`SIGNAL` that begins a stop, like INT (default TERM)")
 	set.Var(&f.OnExit, "on-exit", "leftover processes: keep them (daemon only), kill them with the command, or adopt them: they stop with troupe (default adopt)")
 	set.Var(&f.Streams, "streams", "one pipe in output order, or stdout and stderr apart (default merged with --json or if both go to one place, else separate)")
 	set.Var(&f.MaxOutput, "max-output", "store at most N bytes of each stream, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")

@@ -44,7 +44,7 @@ that another version of troupe has started are ended with their jobs.`,
 			return err
 		}
 		ended() // returns when the socket and the state directory are free for a new daemon
-		if stopJobs && len(left) == 0 {
+		if stopJobs && len(done.Survivors) == 0 {
 			for _, dir := range connect.KeeperDirs(about.State) { // of a daemon of another version
 				err = errors.Join(err, keeper.SetAside(dir))
 			}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/backends/engine"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -21,7 +20,7 @@ func signalCommand(m *cli.Main) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&tree, "tree", false, "send it to all processes of the job")
 	check := func(a *connect.Command) error {
-		if engine.SignalNumber(a.Args[1]) == 0 {
+		if messages.SignalNumber(a.Args[1]) == 0 {
 			return messages.Invalid("signal", "invalid signal "+strconv.Quote(a.Args[1])+": use a name such as INT or TERM, or a number up to 64")
 		}
 		return nil

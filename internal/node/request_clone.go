@@ -31,6 +31,7 @@ func cloneRequest(request messages.Refusable) messages.Refusable {
 
 func cloneRun(r messages.RunCommand) messages.RunCommand {
 	r.Argv, r.Env.Set, r.Env.Base, r.OnFinish = slices.Clone(r.Argv), slices.Clone(r.Env.Set), slices.Clone(r.Env.Base), slices.Clone(r.OnFinish)
+	r.Limits.Rlimits = slices.Clone(r.Limits.Rlimits)
 	if r.Open != nil {
 		plan := clonePlan(*r.Open)
 		r.Open = &plan
@@ -39,6 +40,6 @@ func cloneRun(r messages.RunCommand) messages.RunCommand {
 }
 
 func clonePlan(p messages.SessionPlan) messages.SessionPlan {
-	p.Env.Set, p.Env.Base = slices.Clone(p.Env.Set), slices.Clone(p.Env.Base)
+	p.Env.Set, p.Env.Base, p.Limits.Rlimits = slices.Clone(p.Env.Set), slices.Clone(p.Env.Base), slices.Clone(p.Limits.Rlimits)
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/backends/engine"
 	"troupe/backends/keeper"
 	"troupe/client"
 	"troupe/internal/cli"
@@ -93,7 +94,7 @@ func Serve(m *cli.Main, f *Flags) error {
 		Dialect: dialect,
 		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log,
 		Quota:  messages.ScopeQuota{Jobs: int(at.MCP.Jobs), Sessions: int(at.MCP.Sessions)},
-		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.Umask(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
+		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.Umask(), Limits: engine.OwnLimits(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
 	})
 	defer server.Close()
 	if f.HTTP != "" {

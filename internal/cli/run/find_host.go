@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends/engine"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
@@ -80,7 +81,7 @@ func (g *foreground) forDaemon() error {
 		}
 		r.Dir = dir
 	}
-	r.Umask = g.main.Umask()
+	r.Umask, r.Limits = g.main.Umask(), engine.OwnLimits()
 	// The mark of another node's processes must not mark this job: that node would stop
 	// it with its own.
 	r.Env.Base = slices.DeleteFunc(slices.Clone(r.Env.Base), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })

@@ -31,6 +31,7 @@ type Flags struct {
 	leave                         []byte // Keys, parsed
 	Scope, Name, Description, Key string
 	Replace                       bool
+	StopSignal                    string
 	OnFinish                      []string
 }
 
@@ -79,7 +80,7 @@ func (f *Flags) check() *messages.Error {
 	case f.File == "-" && f.Interactive:
 		return messages.Invalid("stdin", "-f - and -i contradict each other: -f - reads the shell text from standard input; put the text in a file")
 	}
-	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy"} {
+	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy", "stop-signal"} {
 		if l := f.Cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
 			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
 		}

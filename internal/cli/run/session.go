@@ -12,11 +12,11 @@ import (
 )
 
 // forSession turns the request into one for a session. A new session starts with our
-// directory, environment and umask; an open one keeps its own.
+// directory, environment, umask and limits; an open one keeps its own.
 func (g *foreground) forSession() error {
 	r, f := &g.request, g.flags
 	plan := &messages.SessionPlan{
-		Dir: r.Dir, Env: messages.Env{Policy: r.Env.Policy, Base: r.Env.Base}, Umask: r.Umask, Shell: f.Shell,
+		Dir: r.Dir, Env: messages.Env{Policy: r.Env.Policy, Base: r.Env.Base}, Umask: r.Umask, Shell: f.Shell, Limits: r.Limits,
 	}
 	info, open, err := findSession(context.Background(), g.host, cmp.Or(r.Scope, messages.MainScope), r.Session)
 	switch {
@@ -49,6 +49,7 @@ func (g *foreground) forSession() error {
 		r.Streams = messages.MergedStreams
 	}
 	r.Open, r.Env.Policy, r.Env.Base, r.Umask, r.Shell = plan, "", nil, "", ""
+	r.Limits = messages.Limits{}
 	if f.Cwd == "" {
 		r.Dir = "" // the shell's current directory
 	}

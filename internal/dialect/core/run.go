@@ -59,7 +59,9 @@ type RunEnv struct {
 	Env   []string // of the server process; the allow-list selects from it
 	Pass  []string // names that pass in addition to the allow-list
 	Umask string   // octal
-	Quota messages.Quota
+	// Limits are those of the server process.
+	Limits messages.Limits
+	Quota  messages.Quota
 }
 
 // Request returns the request of the parameters. An error names the parameter that is
@@ -68,7 +70,7 @@ func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
 		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Labels: messages.Labels{Name: p.Name, Description: p.Description}, Replace: p.Replace,
 		Program: messages.Program{Text: p.Command, Argv: p.Argv, Shell: p.Shell}, Dir: s.Dir, Umask: s.Umask, Stdio: messages.Stdio{Streams: messages.StreamMode(p.Streams)}, Store: messages.Store{Quota: s.Quota},
-		Timeout: seconds(p.Timeout),
+		Timeout: seconds(p.Timeout), ProcAttr: messages.ProcAttr{Limits: s.Limits},
 	}
 	switch {
 	case p.Detach:
@@ -211,11 +213,11 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 		r.Env.Policy, r.Env.Base = messages.EnvCaller, base
 		return nil
 	}
-	r.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: r.Dir, Env: messages.Env{Policy: messages.EnvCaller, Base: base}, Umask: r.Umask, Shell: p.Shell}
+	r.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: r.Dir, Env: messages.Env{Policy: messages.EnvCaller, Base: base}, Umask: r.Umask, Shell: p.Shell, Limits: r.Limits}
 	if p.Pty {
 		r.Open.Backend, r.Open.Terminal = messages.BackendShellPTY, r.Terminal
 	}
-	r.Env.Set, r.Umask, r.Shell = named, "", ""
+	r.Env.Set, r.Umask, r.Shell, r.Limits = named, "", "", messages.Limits{}
 	if p.Cwd == "" {
 		r.Dir = "" // the shell's current directory
 	}

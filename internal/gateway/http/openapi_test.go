@@ -258,7 +258,7 @@ func compare(t *testing.T, where string, typ reflect.Type, s schema) []reflect.T
 // jobFields are the fields of the job object when all of them are there.
 func jobFields(t *testing.T, typ reflect.Type) []string {
 	t.Helper()
-	job := messages.Record{Labels: messages.Labels{Tag: "t"}, Deadline: time.Now(), Isolation: messages.Group, OnFinish: messages.Notices([]string{"true"})}
+	job := messages.Record{Labels: messages.Labels{Tag: "t"}, Deadline: time.Now(), Isolation: messages.Group, OnFinish: messages.Notices([]string{"true"}), StopSignal: "INT"}
 	var v any = job
 	if typ == reflect.TypeFor[wire.Result]() {
 		v = wire.Result{Job: job, Text: &wire.Shown{}}

@@ -115,7 +115,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 			require.Contains(t, document.Components.Schemas[name].Properties, field, key)
 		}
 		for field := range document.Components.Schemas[name].Properties {
-			if !slices.Contains([]string{"tag", "deadline", "isolation", "on_finish", "text", "truncated"}, field) {
+			if !slices.Contains([]string{"tag", "deadline", "isolation", "on_finish", "stop_signal", "text", "truncated"}, field) {
 				require.Contains(t, object, field, key)
 			}
 		}

@@ -106,7 +106,7 @@ func (s *shell) Start(c backends.Command, facts backends.FactHandler) backends.P
 	}
 	p := s.engine.start(backends.Spec{
 		In: in, ID: c.ID, Argv: argv, Env: c.Env, Dir: c.Dir, Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
-		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
+		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta, Attr: c.Attr,
 	}, c, s.place, facts)
 	s.take(c.ID)
 	return p

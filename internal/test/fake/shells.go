@@ -180,7 +180,7 @@ func (s *shell) enter() *Process {
 	l := &live{}
 	s.live = l
 	p := newProcess(s.engine, backends.Spec{
-		ID: id, Argv: []string{"shell"}, Env: at.Env, Dir: at.Dir, Umask: at.Umask, Live: &backends.LiveShell{}, Meta: backends.ShellMeta(at, s.backend.Name()),
+		ID: id, Argv: []string{"shell"}, Env: at.Env, Dir: at.Dir, Umask: at.Umask, Live: &backends.LiveShell{}, Meta: backends.ShellMeta(at, s.backend.Name()), Attr: messages.ProcAttr{Limits: at.Limits},
 	}, backends.Command{}, at)
 	p.shellInterior, p.nature = &shellInterior{dir: at.Dir}, Obedient
 	l.process = p

@@ -28,6 +28,7 @@ func TestRunKeepsItsRequest(t *testing.T) {
 			Mode: rapid.SampledFrom([]messages.Mode{"", messages.ModeAsync, messages.ModeDetached}).Draw(t, "mode"), Store: messages.Store{LogFile: rapid.String().Draw(t, "log_file"), Persist: rapid.Bool().Draw(t, "persist"), Durability: word.Draw(t, "durability"), Quota: messages.Quota{Bytes: int64(rapid.IntRange(0, 9).Draw(t, "quota")), Policy: word.Draw(t, "policy")}},
 			PromoteAfter: span("promote"), Timeout: span("timeout"), Grace: span("grace"), OnExit: messages.OnExit(word.Draw(t, "on exit")),
 			OnFinish: rapid.SampledFrom([][]string{nil, {"true"}, {"true", "https://h/p"}}).Draw(t, "on finish"),
+			ProcAttr: messages.ProcAttr{Limits: messages.Limits{Rlimits: rapid.SampledFrom([][]string{nil, {"core=0"}}).Draw(t, "rlimits"), Nice: rapid.IntRange(-20, 19).Draw(t, "nice"), CPUs: word.Draw(t, "CPUs")}, StopSignal: word.Draw(t, "stop signal")},
 		}
 		if r.Grace == 0 && rapid.Bool().Draw(t, "no grace") {
 			r.Grace = -1
@@ -55,7 +56,7 @@ func TestRunKeepsItsRequest(t *testing.T) {
 		if rapid.Bool().Draw(t, "open") {
 			r.Open = &messages.SessionPlan{
 				Backend: word.Draw(t, "backend"), Dir: word.Draw(t, "session dir"), Umask: word.Draw(t, "session umask"), Shell: word.Draw(t, "session shell"),
-				Env: messages.Env{Policy: r.Env.Policy, Base: r.Env.Base, Set: r.Env.Set}, Terminal: r.Terminal,
+				Env: messages.Env{Policy: r.Env.Policy, Base: r.Env.Base, Set: r.Env.Set}, Terminal: r.Terminal, Limits: r.Limits,
 			}
 		}
 		b, err := messages.MarshalRequest(r)
@@ -81,7 +82,7 @@ func TestBadInputNotEncodable(t *testing.T) {
 func TestOpenSessionKeepsItsRequest(t *testing.T) {
 	r := messages.OpenSession{Scope: "a/b", Session: "s", SessionPlan: messages.SessionPlan{
 		Backend: messages.BackendShellPTY, Dir: "/\xff", Env: messages.Env{Policy: messages.EnvCaller, Base: []string{"A=\xff", "base64:=1"}, Set: []string{"B=\xff"}},
-		Umask: "0027", Shell: "zsh", Terminal: messages.Terminal{Rows: 24, Cols: 80},
+		Umask: "0027", Shell: "zsh", Terminal: messages.Terminal{Rows: 24, Cols: 80}, Limits: messages.Limits{Nice: -1},
 	}}
 	b, err := messages.MarshalRequest(r)
 	require.NoError(t, err)
