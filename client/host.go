@@ -117,7 +117,7 @@ func (c *Client) page(ctx context.Context, r messages.ReadOutput) (messages.Outp
 func (c *Client) screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
 	s, err := c.Screen(ctx, id)
 	return messages.ScreenText{
-		Job: s.Job, Lines: s.Lines, Row: s.Cursor.Row, Col: s.Cursor.Col, Visible: s.Cursor.Visible, Size: messages.Terminal{Rows: s.Rows, Cols: s.Cols},
+		Job: s.Job, Lines: s.Lines, Cursor: messages.Cursor(s.Cursor), Terminal: messages.Terminal{Rows: s.Rows, Cols: s.Cols},
 		Alternate: s.Alternate, Title: s.Title, Keys: messages.KeyModes(s.Keys), Modes: s.Modes, At: s.At, Bytes: s.Bytes,
 	}, err
 }
