@@ -6,9 +6,7 @@
 // or absent field means none or the default. Bytes that are not UTF-8 travel in fields that
 // end in _base64, or as a raw body.
 //
-//	attach.go       messages of an attachment
-//	decode.go       strict decoding of requests, with errors for people
-//	event.go        events of GET /v1/events
+//	moved.go        names of package api
 //	reply.go        replies of the other routes
 //	request.go      bodies of the other routes
 //	screen.go       the screen of a terminal

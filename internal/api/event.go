@@ -1,4 +1,4 @@
-package wire
+package api
 
 import (
 	"fmt"
@@ -68,7 +68,7 @@ var commandKinds = map[string]messages.CommandFact{
 
 // NewEvent returns the event of a fact.
 func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
-	e := Event{V: Version, Seq: seq}
+	e := Event{V: messages.JSONVersion, Seq: seq}
 	switch f := fact.(type) {
 	case messages.CommandFact:
 		e.Job = new(f.Record())
