@@ -56,12 +56,12 @@ func TestSurvivorsAreTold(t *testing.T) {
 	t.Parallel()
 	left := []messages.Survivor{{PID: 77, State: "D", Wchan: "fuse_wait"}}
 	d := pretends(t, map[string]any{
-		"POST /v1/jobs/j1/stop":         wire.Stopped{V: 1, Jobs: []messages.JobID{"j1"}, Survivors: left},
-		"POST /v1/jobs/j2/stop":         wire.Stopped{V: 1, Jobs: []messages.JobID{"j2"}, Survivors: []messages.Survivor{}},
+		"POST /v1/jobs/j1/stop":         wire.Stopped{Jobs: []messages.JobID{"j1"}, Survivors: left},
+		"POST /v1/jobs/j2/stop":         wire.Stopped{Jobs: []messages.JobID{"j2"}, Survivors: []messages.Survivor{}},
 		"POST /v1/jobs/j3/stop":         &messages.Error{Code: messages.NotFound, Message: "there is no job j3"},
-		"POST /v1/stop":                 wire.Stopped{V: 1, Jobs: []messages.JobID{"j1"}, Survivors: left},
-		"DELETE /v1/sessions/{session}": wire.Closed{V: 1, Jobs: []messages.JobID{}, Survivors: left},
-		"POST /v1/shutdown":             wire.ShutdownResult{V: 1, Survivors: left},
+		"POST /v1/stop":                 wire.Stopped{Jobs: []messages.JobID{"j1"}, Survivors: left},
+		"DELETE /v1/sessions/{session}": wire.Closed{Jobs: []messages.JobID{}, Survivors: left},
+		"POST /v1/shutdown":             wire.ShutdownResult{Survivors: left},
 	})
 	const named = "process 77 could not be stopped: it is in state D fuse_wait"
 	for _, args := range [][]string{
@@ -98,7 +98,7 @@ func TestMissingLinesAreTold(t *testing.T) {
 	t.Parallel()
 	d := pretends(t, map[string]any{
 		"GET /v1/jobs/{id}":        messages.Record{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
-		"GET /v1/jobs/{id}/text":   wire.Page{V: wire.Version, Text: "x\ny\n", From: 9995, To: 9999, Bytes: 9999, Lines: new(int64(90)), Truncated: true},
+		"GET /v1/jobs/{id}/text":   wire.Page{V: wire.Version, Text: "x\ny\n", From: 9995, To: 9999, Bytes: 9999, Lines: 90, Truncated: true},
 		"GET /v1/jobs/{id}/output": &messages.Error{Code: messages.OutputUnavailable, Message: "this is as far as it goes"},
 	})
 	for n, want := range map[string]bool{"2": false, "3": true} {
@@ -114,7 +114,7 @@ func TestOnlyWhatComesIsFollowed(t *testing.T) {
 	asked := make(chan string, 1)
 	d := pretends(t, map[string]any{
 		"GET /v1/jobs/{id}":      messages.Record{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
-		"GET /v1/jobs/{id}/text": wire.Page{V: wire.Version, Text: "y\n", From: 9997, To: 9999, Bytes: 9999, Lines: new(int64(90)), Truncated: true},
+		"GET /v1/jobs/{id}/text": wire.Page{V: wire.Version, Text: "y\n", From: 9997, To: 9999, Bytes: 9999, Lines: 90, Truncated: true},
 	}, func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/output") {
 			return false

@@ -80,7 +80,7 @@ func linesOf(page wire.Page) int64 {
 // offsetBefore returns the offset of the last Lines lines if end may lack some of them. If
 // gaps hide it, offsetBefore prints a warning and returns the start of end.
 func (r *Printer) offsetBefore(end wire.Page) (int64, error) {
-	first := max(1, end.Counted()-r.flags.Lines+1)
+	first := max(1, end.Lines-r.flags.Lines+1)
 	page, err := r.Text(r.Ctx, r.job, client.TextView{Stream: r.stream, Line: first, Limit: 1, Raw: true})
 	if err != nil || page.Line == first {
 		return page.From, err

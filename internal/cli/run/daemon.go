@@ -148,7 +148,7 @@ func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messag
 	page, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Page, error) {
 		return h.client.Text(ctx, h.name(id), client.TextView{Stream: stream, Tail: 1, Bytes: 1})
 	})
-	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
+	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact}, err
 }
 
 // view returns the end of a single stream, or of both as the reply had it.

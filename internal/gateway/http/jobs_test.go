@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/internal/api"
 	"troupe/internal/gateway/http"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -210,7 +210,7 @@ func TestRemoveAll(t *testing.T) {
 		ids = append(ids, job.ID)
 	}
 	live := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
-	for len(ids) < wire.MaxRemoved { // more than may be asked at once
+	for len(ids) < api.MaxRemoved { // more than may be asked at once
 		ids = append(ids, "none")
 	}
 	ids = append(ids, live.ID)
