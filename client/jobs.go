@@ -20,12 +20,6 @@ func (c *Client) Jobs(ctx context.Context, r messages.ListJobs) (messages.JobLis
 	return host.Ask(ctx, c.Host(), r)
 }
 
-// Remove removes a finished job and its output, and returns its record.
-func (c *Client) Remove(ctx context.Context, id messages.JobID) (messages.Record, error) {
-	gone, err := host.Ask(ctx, c.Host(), messages.RemoveJob{Job: id})
-	return gone.Job, err
-}
-
 // Stop stops a job, or all jobs of a scope or session. It returns when their process trees
 // have ended except the survivors.
 func (c *Client) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
@@ -100,12 +94,6 @@ func (c *Client) ListSessions(ctx context.Context, r messages.ListSessions) (mes
 	return host.Ask(ctx, c.Host(), r)
 }
 
-// OpenSession opens a session, or returns the open one.
-func (c *Client) OpenSession(ctx context.Context, r messages.OpenSession) (messages.SessionInfo, error) {
-	opened, err := host.Ask(ctx, c.Host(), r)
-	return opened.Info, err
-}
-
 // CloseSession ends a session and its jobs.
 func (c *Client) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
 	return host.Ask(ctx, c.Host(), r)
@@ -115,23 +103,6 @@ func (c *Client) CloseSession(ctx context.Context, r messages.CloseSession) (mes
 func (c *Client) Scopes(ctx context.Context, path messages.ScopePath) ([]messages.ScopeInfo, error) {
 	list, err := host.Ask(ctx, c.Host(), messages.ListScopes{Path: path})
 	return list.Scopes, err
-}
-
-// OpenScope opens a scope and its parents.
-func (c *Client) OpenScope(ctx context.Context, r messages.OpenScope) error {
-	_, err := host.Ask(ctx, c.Host(), r)
-	return err
-}
-
-// CloseScope closes a scope and everything in it.
-func (c *Client) CloseScope(ctx context.Context, r messages.CloseScope) (messages.ScopeClosed, error) {
-	return host.Ask(ctx, c.Host(), r)
-}
-
-// ReleaseScope ends a scope as the end of its last lease does. It returns when the scope has
-// ended except for kept jobs and survivors.
-func (c *Client) ReleaseScope(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
-	return host.Ask(ctx, c.Host(), messages.ReleaseScope{Path: r.Path, Grace: r.Grace, Reason: r.Reason})
 }
 
 // ShutDown ends the daemon and returns the processes that could not be stopped.
@@ -144,12 +115,6 @@ func (c *Client) ShutDown(ctx context.Context, r messages.ShutdownNode) ([]messa
 // Stats returns the daemon's counts of jobs, sessions and scopes, among others.
 func (c *Client) Stats(ctx context.Context) (api.Stats, error) {
 	return get[api.Stats](ctx, c, "/v1/stats")
-}
-
-// Health returns nil while the daemon takes requests.
-func (c *Client) Health(ctx context.Context) error {
-	_, err := c.Problems(ctx)
-	return err
 }
 
 // Problems returns what is wrong with a daemon that answers.

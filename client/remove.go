@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"troupe/host"
 	"troupe/internal/api"
 	"troupe/messages"
 )
@@ -35,11 +36,11 @@ var noRoute = &messages.Error{Code: messages.NotFound, Reason: "route"}
 // removeEach removes the jobs one by one, for a daemon without the route of RemoveAll.
 func (c *Client) removeEach(ctx context.Context, ids []messages.JobID) (out api.Removed, err error) {
 	for _, id := range ids {
-		job, err := c.Remove(ctx, id)
+		gone, err := host.Ask(ctx, c.Host(), messages.RemoveJob{Job: id})
 		var refused *messages.Error
 		switch {
 		case err == nil:
-			out.Jobs = append(out.Jobs, job)
+			out.Jobs = append(out.Jobs, gone.Job)
 		case errors.As(err, &refused):
 			out.Refused = append(out.Refused, api.Refused{Job: id, Error: *refused})
 		default:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -40,7 +41,7 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	require.NoError(t, err)
 	run("lives", "export KNOWN=1; cd /tmp")
 	require.Equal(t, 3, run("ended", "export KNOWN=1; cd /tmp; exit 3").End.Shell())
-	_, err = m.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})
+	_, err = host.Ask(t.Context(), m.client.Host(), messages.CloseScope{Path: "a"})
 	require.NoError(t, err)
 	for e, err := range m.client.Events(t.Context(), messages.Subscribe{}) { // of a shell that had ended before, the engine does not know
 		require.NoError(t, err)

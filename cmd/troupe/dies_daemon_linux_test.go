@@ -16,6 +16,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/cli/config"
 	"troupe/internal/test/need"
 	"troupe/messages"
@@ -304,7 +305,7 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 		m.again()
 		m.awaitEnd(messages.JobID(more.UID))
 		settles(t, "outputs in memory, each of which is a descriptor", 0, func() int { // a job is over a moment after its result
-			_, err := m.client.Remove(t.Context(), messages.JobID(more.UID))
+			_, err := host.Ask(t.Context(), m.client.Host(), messages.RemoveJob{Job: messages.JobID(more.UID)})
 			return map[bool]int{true: 0, false: 1}[err == nil]
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/api"
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
@@ -51,7 +52,7 @@ func TestEventsFiltered(t *testing.T) {
 	d.run("true") // elsewhere
 	_, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}, Scope: "a/b", Session: "s"})
 	require.NoError(t, err)
-	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a", Reason: "done"})
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.CloseScope{Path: "a", Reason: "done"})
 	require.NoError(t, err)
 	got := map[string]int{}
 	for got[api.ScopeClosed] < 2 {
@@ -308,7 +309,7 @@ func TestEventsOfThePast(t *testing.T) {
 	d.retired(job.ID)
 	_, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}, Scope: "a", Labels: messages.Labels{Name: "named"}})
 	require.NoError(t, err)
-	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.CloseScope{Path: "a"})
 	require.NoError(t, err)
 	all := d.past(messages.Subscribe{})
 	require.Equal(t, api.ScopeClosed, all[len(all)-1].Kind)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/api"
 	"troupe/internal/gateway/http"
 	"troupe/messages"
@@ -191,12 +192,12 @@ func TestListAndRemove(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Jobs, 1)
 
-	gone, err := d.client.Remove(t.Context(), one.ID)
+	gone, err := host.Ask(t.Context(), d.client.Host(), messages.RemoveJob{Job: one.ID})
 	require.NoError(t, err)
-	require.Equal(t, one.UID, gone.UID)
+	require.Equal(t, one.UID, gone.Job.UID)
 	_, err = d.client.Job(t.Context(), one.ID)
 	coded(t, err, messages.NotFound, "")
-	_, err = d.client.Remove(t.Context(), two.ID)
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.RemoveJob{Job: two.ID})
 	require.Error(t, err)
 }
 
