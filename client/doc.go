@@ -11,6 +11,7 @@
 //
 //	absence.go          the time between two daemons, in which requests are repeated
 //	attach.go           attachments to a job's terminal or pipes
+//	attach_job.go       an attachment as a stream of bytes
 //	client.go           Dial, requests, replies and errors
 //	events.go           streams of events that resume after a broken connection
 //	hold.go             pauses the output of a job

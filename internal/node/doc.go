@@ -3,6 +3,7 @@
 //
 // Files:
 //
+//	attach.go           attachments to jobs
 //	ask.go              sends a request to the tree and waits for its reply
 //	check.go            what is wrong with Options
 //	dialect_host.go     the node as the host of dialects
