@@ -15,7 +15,7 @@ STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo fals
 # the modes of a host, and searches of all schedules; make soak runs these under it. The
 # longest packages begin first.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-RACED = $(filter-out %/backends/screen %/spill/view %/http/wire,$(shell go list ./backends/keeper ./backends/shell \
+RACED = $(filter-out %/backends/screen %/spill/view,$(shell go list ./backends/keeper ./backends/shell \
 	./backends/engine ./spill ./actors/... ./client ./internal/gateway/... ./internal/test/fake ./internal/test/hostile ./spill/... \
 	./backends/... ./supervision_test/...))
 UNRACED := '^Test(House|Docs|Requirements|Explore|.*Anywhere$$|Modes$$|Conformance$$)'
@@ -30,7 +30,7 @@ P ?= 3
 
 # What make quick runs: decisions, texts and virtual time, with hardly a process.
 QUICK := ./messages ./actors/... ./spill/view ./internal/shelltext/... ./backends ./backends/heap ./internal/test/fake ./internal/dialect/core \
-	./internal/dialect/codelia ./internal/dialect/opencode ./internal/gateway/http/wire ./internal/gateway/mcp/tasks ./internal/gateway/webhook ./internal/journal ./internal/test/need
+	./internal/dialect/codelia ./internal/dialect/opencode ./internal/api ./internal/gateway/mcp/tasks ./internal/gateway/webhook ./internal/journal ./internal/test/need
 
 # How long each fuzz target is given in make soak and make fuzz: a group of its own.
 FUZZTIME ?= 20s

@@ -14,7 +14,7 @@ import (
 )
 
 // silent is a host that never answers.
-type silent struct{}
+type silent struct{ host.Host }
 
 func (silent) Do(ctx context.Context, _ messages.Refusable) (any, error) {
 	<-ctx.Done()

@@ -21,7 +21,7 @@ func (c *command) readQueued(ctx actor.Context) bool {
 			err = messages.NoSuchStream(job.ID, r.Stream)
 		}
 	case messages.ReadScreen:
-		seen = messages.ScreenText{Job: job.ID, Lines: make([]string, job.Terminal.Rows), Visible: true, Size: job.Terminal}
+		seen = messages.ScreenText{Job: job.ID, Lines: make([]string, job.Terminal.Rows), Cursor: messages.Cursor{Visible: true}, Terminal: job.Terminal}
 		if job.Terminal == (messages.Terminal{}) {
 			err = noTerminal(job.ID)
 		}

@@ -50,13 +50,13 @@ func TestSinkShowsScreens(t *testing.T) {
 		if len(p.of) != 3 || len(p.of[0].Sizes) != 1 || len(p.of[2].Sizes) != 2 {
 			t.Fatalf("got %+v", p.of)
 		}
-		p.told[1](messages.ScreenText{Row: 2}, nil)
-		p.told[0](messages.ScreenText{Row: 1}, nil)
+		p.told[1](messages.ScreenText{Cursor: messages.Cursor{Row: 2}}, nil)
+		p.told[0](messages.ScreenText{Cursor: messages.Cursor{Row: 1}}, nil)
 		p.told[2](messages.ScreenText{}, &messages.Error{Code: messages.OutputUnavailable, Message: "no"})
 		s.settle()
-		same(t, two.take(), messages.ScreenText{Job: "j1", Row: 2})
+		same(t, two.take(), messages.ScreenText{Job: "j1", Cursor: messages.Cursor{Row: 2}})
 		got := one.take()
-		same(t, got[:1], messages.ScreenText{Job: "j1", Row: 1})
+		same(t, got[:1], messages.ScreenText{Job: "j1", Cursor: messages.Cursor{Row: 1}})
 		refusedWith(t, got[1:], messages.OutputUnavailable)
 	})
 }
@@ -80,9 +80,9 @@ func TestSinkLeavesNobodyWithoutAScreen(t *testing.T) {
 		c.end(s.kid)
 		command.ask(flushSink{})
 		same(t, command.take())
-		p.told[0](messages.ScreenText{Row: 1}, nil)
+		p.told[0](messages.ScreenText{Cursor: messages.Cursor{Row: 1}}, nil)
 		s.settle()
-		same(t, reader.take(), messages.ScreenText{Job: "j1", Row: 1})
+		same(t, reader.take(), messages.ScreenText{Job: "j1", Cursor: messages.Cursor{Row: 1}})
 		same(t, command.take(), flushed{})
 	})
 }

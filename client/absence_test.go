@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -127,7 +127,7 @@ func TestARunComesBackToItsJob(t *testing.T) {
 		bodies := make(chan string, 2)
 		asked := func(r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
-			bodies <- string(b) + r.Header.Get(wire.KeyHeader)
+			bodies <- string(b) + r.Header.Get(api.KeyHeader)
 		}
 		for _, r := range []messages.RunCommand{{Program: messages.Program{Text: "true"}}, {Program: messages.Program{Text: "true"}, Key: "k"}} {
 			c := successors(t, daemonLife{asked: asked}, daemonLife{after: time.Second, asked: asked, says: says(`{"v":1,"id":"j1","state":"finished"}`)})
@@ -234,7 +234,7 @@ func TestBothStreamsComeBackAtTheirBytes(t *testing.T) {
 		half := frame(messages.Stdout, 0, "xyz")
 		c := successors(t,
 			daemonLife{asked: wantsQuery(t, "follow=true&since=2026-01-02T03%3A04%3A05Z&stream=both"), says: both("1,2", frame(messages.Stdout, 0, "ab")+frame(messages.Stderr, 0, "c")+half[:9], false)},
-			daemonLife{after: time.Second, asked: wantsQuery(t, "follow=true&offset_stderr=3&offset_stdout=3&stream=both"), says: both("3,3", frame(messages.Stderr, wire.GapFrame, gap)+frame(messages.Stderr, 0, "d"), false)},
+			daemonLife{after: time.Second, asked: wantsQuery(t, "follow=true&offset_stderr=3&offset_stdout=3&stream=both"), says: both("3,3", frame(messages.Stderr, api.GapFrame, gap)+frame(messages.Stderr, 0, "d"), false)},
 			daemonLife{after: time.Second, asked: wantsQuery(t, "follow=true&offset_stderr=10&offset_stdout=3&stream=both"), says: both("3,10", half, true)},
 		)
 		got := map[messages.Stream]string{}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -20,16 +19,16 @@ import (
 type AttachOptions struct {
 	Stream messages.Stream
 	Offset int64
-	Lease  string // wire.AttachAsk or wire.AttachTake; "": read only
+	Lease  string // api.AttachAsk or api.AttachTake; "": read only
 	// Terminal declares that a terminal shows the output and answers its queries.
-	// wire.AttachAnswers says from when on. The client must pass any other output through
+	// api.AttachAnswers says from when on. The client must pass any other output through
 	// a view.Mute.
 	Terminal bool
 }
 
 // Attachment is a connection to a job's terminal or pipes. It comes back to the next daemon, at
-// the same byte: wire.AttachHello begins each connection, and input that no daemon has
-// acknowledged (wire.AttachWritten) may be lost then. One goroutine may call Next; the other
+// the same byte: api.AttachHello begins each connection, and input that no daemon has
+// acknowledged (api.AttachWritten) may be lost then. One goroutine may call Next; the other
 // methods are safe for concurrent use.
 type Attachment struct {
 	client *Client
@@ -48,16 +47,16 @@ type Attachment struct {
 	ended    chan struct{} // closed when there is no other one
 }
 
-// AttachEvent is bytes of the output, or a message of the daemon (wire.AttachEvent).
+// AttachEvent is bytes of the output, or a message of the daemon (api.AttachEvent).
 type AttachEvent struct {
 	Data []byte
-	Said wire.AttachEvent // Kind is "" with Data
+	Said api.AttachEvent // Kind is "" with Data
 }
 
 // maxMessage bounds one message of the daemon, in bytes; a record contains its command's text.
 const maxMessage = 64 << 20
 
-// Attach connects to a job. The first event is wire.AttachHello.
+// Attach connects to a job. The first event is api.AttachHello.
 func (c *Client) Attach(ctx context.Context, id messages.JobID, how AttachOptions) (*Attachment, error) {
 	conn, err := c.attach(ctx, id, how)
 	if err != nil {
@@ -68,6 +67,10 @@ func (c *Client) Attach(ctx context.Context, id messages.JobID, how AttachOption
 
 // attach opens one connection.
 func (c *Client) attach(ctx context.Context, id messages.JobID, how AttachOptions) (*websocket.Conn, error) {
+	path, err := api.PathOf(id)
+	if err != nil {
+		return nil, err
+	}
 	query := url.Values{"stream": {how.Stream.String()}}
 	if how.Offset != 0 {
 		query.Set("offset", strconv.FormatInt(how.Offset, 10))
@@ -85,7 +88,7 @@ func (c *Client) attach(ctx context.Context, id messages.JobID, how AttachOption
 	upgraded := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.http.dial(ctx) }, DisableKeepAlives: true,
 	}}
-	conn, reply, err := websocket.Dial(ctx, c.base+of(id, "attach")+"?"+query.Encode(), &websocket.DialOptions{
+	conn, reply, err := websocket.Dial(ctx, c.base+path+"/attach?"+query.Encode(), &websocket.DialOptions{
 		HTTPClient: upgraded, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
@@ -98,7 +101,7 @@ func (c *Client) attach(ctx context.Context, id messages.JobID, how AttachOption
 	return conn, nil
 }
 
-// Next returns the next event. wire.AttachEnded is the last one.
+// Next returns the next event. api.AttachEnded is the last one.
 func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 	for {
 		conn, _ := a.current()
@@ -113,8 +116,8 @@ func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 			a.how.Offset += int64(len(b))
 			return AttachEvent{Data: b}, nil
 		}
-		var said wire.AttachEvent
-		err = json.Unmarshal(b, &said)
+		var said api.AttachEvent
+		err = messages.UnmarshalReply(b, &said)
 		a.take(said)
 		return AttachEvent{Said: said}, err
 	}
@@ -122,11 +125,11 @@ func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 
 // take takes from an event what the next connection asks for: the byte after a gap, and the
 // input lease.
-func (a *Attachment) take(said wire.AttachEvent) {
+func (a *Attachment) take(said api.AttachEvent) {
 	switch said.Kind {
-	case wire.AttachGap:
+	case api.AttachGap:
 		a.how.Offset = said.To
-	case wire.AttachLease:
+	case api.AttachLease:
 		a.held = said.Held
 	}
 }
@@ -139,7 +142,7 @@ func (a *Attachment) askLater() {
 		defer late.Stop()
 		select {
 		case <-late.C:
-			_ = a.Say(context.Background(), wire.AttachRequest{Kind: wire.AttachAsk})
+			_ = a.Say(context.Background(), api.AttachRequest{Kind: api.AttachAsk})
 		case <-replaced:
 		case <-a.ended:
 		}
@@ -156,7 +159,7 @@ func (a *Attachment) again(ctx context.Context, err error) error {
 		err = a.away.pause(ctx)
 	}
 	if a.how.Lease = ""; a.held {
-		a.how.Lease = wire.AttachTake
+		a.how.Lease = api.AttachTake
 	}
 	for comesBack && err == nil {
 		var conn *websocket.Conn
@@ -258,11 +261,11 @@ func (a *Attachment) send(ctx context.Context, kind websocket.MessageType, b []b
 	}
 }
 
-// Write sends input, in messages of at most wire.MaxAttachInput bytes. It does not wait for
-// the job to read it: the event wire.AttachWritten reports that.
+// Write sends input, in messages of at most api.MaxAttachInput bytes. It does not wait for
+// the job to read it: the event api.AttachWritten reports that.
 func (a *Attachment) Write(ctx context.Context, p []byte) error {
 	for len(p) > 0 {
-		n := min(len(p), wire.MaxAttachInput)
+		n := min(len(p), api.MaxAttachInput)
 		if err := a.send(ctx, websocket.MessageBinary, p[:n]); err != nil {
 			return err
 		}
@@ -271,9 +274,9 @@ func (a *Attachment) Write(ctx context.Context, p []byte) error {
 	return nil
 }
 
-// Say sends a request: a kind of package wire, such as wire.AttachAsk.
-func (a *Attachment) Say(ctx context.Context, r wire.AttachRequest) error {
-	b, err := json.Marshal(r)
+// Say sends a request: a kind of package api, such as api.AttachAsk.
+func (a *Attachment) Say(ctx context.Context, r api.AttachRequest) error {
+	b, err := messages.MarshalRequest(r)
 	if err != nil {
 		return err
 	}

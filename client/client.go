@@ -12,14 +12,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	slash "path"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"troupe/internal/api"
 	"troupe/internal/gateway/http/peer"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -119,17 +118,10 @@ func (c *Client) Close() error {
 }
 
 // request makes a request. body nil sends none.
-func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
-	if job, escapes := escapesPath(path); escapes {
-		return nil, messages.NoSuchJob(messages.JobID(job))
-	}
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Request, error) {
 	var from io.Reader
 	if body != nil {
-		b, err := messages.MarshalRequest(body)
-		if err != nil {
-			return nil, err
-		}
-		from = bytes.NewReader(b)
+		from = bytes.NewReader(body)
 	}
 	where := c.base + path
 	if len(query) > 0 {
@@ -146,6 +138,15 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	return r, nil
+}
+
+// routed makes the request of a route.
+func (c *Client) routed(ctx context.Context, route api.Route, request any) (*http.Request, error) {
+	path, query, body, err := route.Encode(request)
+	if err != nil {
+		return nil, err
+	}
+	return c.request(ctx, route.Method, path, query, body)
 }
 
 // do sends a request and returns its reply if that is not an error. The daemon refuses a
@@ -219,58 +220,39 @@ const maxError = 64 << 10
 
 // refusal returns the error in a reply.
 func refusal(reply *http.Response) error {
-	var body wire.ErrorBody
 	b, err := io.ReadAll(io.LimitReader(reply.Body, maxError))
 	if err == nil {
-		err = json.Unmarshal(b, &body)
+		if refused := api.Refusal(b); refused != nil {
+			return refused
+		}
 	}
-	if err != nil || body.Error.Code == "" {
-		return fmt.Errorf("the reply %s did not come from a troupe daemon", reply.Status)
-	}
-	return &body.Error
+	return fmt.Errorf("the reply %s did not come from a troupe daemon", reply.Status)
 }
 
-// ask sends a request and decodes its reply.
-func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, body any) (T, error) {
-	var out T
-	r, err := c.request(ctx, method, path, query, body)
-	if err != nil {
-		return out, err
-	}
-	return answer[T](c, r)
-}
-
-func answer[T any](c *Client, r *http.Request) (T, error) {
-	var out T
+// fetch sends a request and decodes its reply into a pointer.
+func (c *Client) fetch(r *http.Request, into any) error {
 	reply, err := c.do(r)
 	if err != nil {
-		return out, err
+		return err
 	}
 	defer reply.Body.Close()
 	b, err := io.ReadAll(reply.Body)
-	if result, is := any(&out).(*wire.Result); err == nil && is { // it decodes itself
-		err = result.UnmarshalJSON(b)
+	if decodes, is := into.(json.Unmarshaler); err == nil && is {
+		err = decodes.UnmarshalJSON(b)
 	} else if err == nil {
-		err = json.Unmarshal(b, &out)
+		err = messages.UnmarshalReply(b, into)
 	}
 	if err != nil {
-		return out, fmt.Errorf("cannot decode the daemon's reply: %w", err)
+		return fmt.Errorf("cannot decode the daemon's reply: %w", err)
 	}
-	return out, nil
+	return nil
 }
 
-// jobsPath is the path of all jobs.
-const jobsPath = "/v1/jobs/"
-
-// of returns the path of a job, or of a part of it.
-func of(job messages.JobID, what ...string) string {
-	return jobsPath + strings.Join(append([]string{url.PathEscape(string(job))}, what...), "/")
-}
-
-// escapesPath reports whether the name of a job leads the path elsewhere, as ".." does. No
-// job has such a name.
-func escapesPath(path string) (job string, escapes bool) {
-	name, _, _ := strings.Cut(strings.TrimPrefix(path, jobsPath), "/")
-	job, err := url.PathUnescape(name)
-	return job, err == nil && strings.HasPrefix(path, jobsPath) && job != "" && slash.Clean("/"+job) != "/"+job
+// get returns the reply of a request that only its path describes.
+func get[T any](ctx context.Context, c *Client, path string) (out T, err error) {
+	r, err := c.request(ctx, http.MethodGet, path, nil, nil)
+	if err == nil {
+		err = c.fetch(r, &out)
+	}
+	return out, err
 }

@@ -11,14 +11,17 @@
 //
 //	absence.go          the time between two daemons, in which requests are repeated
 //	attach.go           attachments to a job's terminal or pipes
+//	attach_job.go       an attachment as a stream of bytes
 //	client.go           Dial, requests, replies and errors
 //	events.go           streams of events that resume after a broken connection
-//	host.go             the daemon as a host.Host
+//	hold.go             pauses the output of a job
+//	host.go             the daemon as a host.Host: sends a request by its route
+//	jobs.go             one method for each request of Host: jobs, sessions, scopes; health and version
 //	lease.go            scopes that end with their client
 //	output.go           raw output of one stream, text views
 //	output_both.go      raw output of both streams
-//	run.go              runs, finds, lists, stops, removes and controls jobs
-//	sessions_scopes.go  sessions, scopes, health and shutdown
+//	remove.go           removes several jobs
+//	run.go              runs commands
 //	transport.go        kept connections to the daemon
 //	wait.go             waits for jobs
 package client

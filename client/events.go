@@ -3,7 +3,6 @@ package client
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -31,19 +30,19 @@ const (
 // the last event. An event of the kind facts_dropped reports facts that are no longer held,
 // or numbers that begin anew. The sequence ends with an error when ctx ends, and when the
 // daemon is not there, refuses, or stays away for half a minute.
-func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
+func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[api.Event, error] {
 	return stream{client: c, ask: r}.events(ctx)
 }
 
 // NewEvents yields the facts from now on, as Events does. It calls begun once, when no later
 // fact can be missed.
-func (c *Client) NewEvents(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[wire.Event, error] {
+func (c *Client) NewEvents(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[api.Event, error] {
 	return stream{client: c, ask: messages.Subscribe{Filter: filter, Now: true}, begun: begun}.events(ctx)
 }
 
 // PastEvents yields the facts that the daemon has recorded by now, as Events does. It ends
 // without an error after the last of them.
-func (c *Client) PastEvents(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
+func (c *Client) PastEvents(ctx context.Context, r messages.Subscribe) iter.Seq2[api.Event, error] {
 	return stream{client: c, ask: r, past: true}.events(ctx)
 }
 
@@ -53,19 +52,19 @@ type stream struct {
 	ask    messages.Subscribe
 	past   bool // ends after the facts recorded by now
 	begun  func()
-	yield  func(wire.Event, error) bool
+	yield  func(api.Event, error) bool
 	over   bool // the loop was left
 	heard  bool // an event arrived since the last connect
 	resume bool // continue after ask.After
 }
 
 // events returns the sequence. Each loop over it begins anew.
-func (s stream) events(ctx context.Context) iter.Seq2[wire.Event, error] {
-	return func(yield func(wire.Event, error) bool) {
+func (s stream) events(ctx context.Context) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
 		one := s
 		one.yield = yield
 		if err := one.run(ctx); err != nil && !one.over {
-			yield(wire.Event{}, err)
+			yield(api.Event{}, err)
 		}
 	}
 }
@@ -152,18 +151,18 @@ func (s *stream) read(from io.Reader) error {
 		if !ok {
 			continue // the data contains the event's id and name; a comment is a heartbeat
 		}
-		var e wire.Event
-		if err := json.Unmarshal([]byte(data), &e); err != nil {
+		var e api.Event
+		if err := messages.UnmarshalReply([]byte(data), &e); err != nil {
 			return fmt.Errorf("cannot decode an event: %w", err)
 		}
-		if e.Kind == wire.StreamEnded {
+		if e.Kind == api.StreamEnded {
 			if e.Error == nil {
 				return nil
 			}
 			return e.Error
 		}
 		s.heard = true
-		if anew := e.Kind == wire.FactsDropped && e.Seq < e.From; e.Seq <= s.ask.After && !anew {
+		if anew := e.Kind == api.FactsDropped && e.Seq < e.From; e.Seq <= s.ask.After && !anew {
 			continue // received before the connection broke
 		}
 		s.ask.After = e.Seq

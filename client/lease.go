@@ -5,11 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"path"
 	"sync/atomic"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -26,7 +25,7 @@ type Lease struct {
 // Lease opens a scope and holds it until the end of ctx. An open scope keeps its quota. A
 // scope with several leases ends with the last of them.
 func (c *Client) Lease(ctx context.Context, r messages.OpenScope) (*Lease, error) {
-	request, err := c.request(ctx, http.MethodPost, "/v1/leases", nil, wire.Lease{Path: string(r.Path), Quota: wire.ScopeQuota(r.Quota)})
+	request, err := c.routed(ctx, api.Named("lease"), r)
 	if err != nil {
 		return nil, err
 	}
@@ -51,25 +50,14 @@ func (l *Lease) Wait() error {
 // grace and reason are those of CloseScope. Other leases of the scope keep it open. A lease
 // that has ended is no error.
 func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
-	query := url.Values{}
-	if r.Reason != "" {
-		query.Set("reason", r.Reason)
-	}
-	graceQuery(query, r.Grace)
-	left, err := ask[wire.ScopeReleased](ctx, l.client, http.MethodDelete, "/v1/leases/"+url.PathEscape(l.id), query, nil)
+	reply, err := l.client.send(ctx, api.EndLease{ID: l.id, Grace: r.Grace, Reason: r.Reason})
 	if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 		err = nil
 	}
 	l.ended.Store(err == nil)
-	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, errors.Join(err, l.Close())
-}
-
-// ReleaseScope ends a scope as the end of its last lease does. It returns when the scope has
-// ended except for kept jobs and survivors.
-func (c *Client) ReleaseScope(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
-	body := wire.Leave{Path: string(r.Path), Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
-	left, err := ask[wire.ScopeReleased](ctx, c, http.MethodPost, "/v1/leave", nil, body)
-	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, err
+	left, _ := reply.(messages.ScopeReleased)
+	left.Path = r.Path
+	return left, errors.Join(err, l.Close())
 }
 
 // Close drops the lease without waiting: the daemon ends the scope afterwards.

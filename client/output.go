@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/host"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -50,7 +51,7 @@ func (c *Client) Output(ctx context.Context, id messages.JobID, what Range) (*Ou
 			return nil, err
 		}
 		var err error
-		if o.Size, err = strconv.ParseInt(o.reply.Header.Get(wire.SizeHeader), 10, 64); err != nil {
+		if o.Size, err = strconv.ParseInt(o.reply.Header.Get(api.SizeHeader), 10, 64); err != nil {
 			_ = o.Close()
 			return nil, fmt.Errorf("the daemon's reply has no size of the output: %w", err)
 		}
@@ -70,7 +71,7 @@ func (o *Output) open(limit int64) error {
 
 // bound sets where reading begins and ends from the first reply.
 func (o *Output) bound() {
-	if at, err := strconv.ParseInt(o.reply.Header.Get(wire.OffsetHeader), 10, 64); err == nil {
+	if at, err := strconv.ParseInt(o.reply.Header.Get(api.OffsetHeader), 10, 64); err == nil {
 		o.what.Offset, o.what.Since = at, time.Time{}
 	}
 	if o.what.Limit > 0 && o.what.Limit < math.MaxInt64-o.what.Offset {
@@ -93,11 +94,15 @@ func (c *Client) output(ctx context.Context, id messages.JobID, stream string, n
 		query.Set("follow", "true")
 	}
 	sinceQuery(query, since)
-	r, err := c.request(ctx, http.MethodGet, of(id, "output"), query, nil)
+	path, err := api.PathOf(id)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Prefer", wire.Resumable) // an older daemon ignores it
+	r, err := c.request(ctx, http.MethodGet, path+"/output", query, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Prefer", api.Resumable) // an older daemon ignores it
 	return c.do(r)
 }
 
@@ -183,7 +188,7 @@ func (o *Output) Gaps() ([]messages.OutputGap, error) { return o.gaps, nil }
 
 // endOf returns the next offset and the gaps from the trailers of a reply.
 func endOf(reply *http.Response) (next int64, gaps []messages.OutputGap, err error) {
-	text := reply.Trailer.Get(wire.NextTrailer)
+	text := reply.Trailer.Get(api.NextTrailer)
 	if text == "" {
 		return 0, nil, io.ErrUnexpectedEOF
 	}
@@ -195,7 +200,7 @@ func endOf(reply *http.Response) (next int64, gaps []messages.OutputGap, err err
 
 // gapsOf returns the gaps from the trailer of a reply.
 func gapsOf(reply *http.Response) (gaps []messages.OutputGap, err error) {
-	text := reply.Trailer.Get(wire.GapsTrailer)
+	text := reply.Trailer.Get(api.GapsTrailer)
 	if text == "" {
 		return nil, nil
 	}
@@ -229,29 +234,28 @@ type TextView struct {
 }
 
 // Text reads a view of an output.
-func (c *Client) Text(ctx context.Context, id messages.JobID, what TextView) (wire.Page, error) {
-	query := url.Values{"stream": {what.Stream.String()}}
-	if what.Both {
-		query.Set("stream", wire.BothStreams)
-	}
-	for name, n := range map[string]int64{
-		"line": what.Line, "limit": what.Limit, "head": what.Head, "tail": what.Tail, "bytes": what.Bytes,
-		"offset_stdout": what.Behind[0], "offset_stderr": what.Behind[1],
-	} {
-		if n != 0 {
-			query.Set(name, strconv.FormatInt(n, 10))
-		}
-	}
-	if what.Raw {
-		query.Set("raw", "true")
-	}
-	return returning(ctx, c, func() (wire.Page, error) {
-		return ask[wire.Page](ctx, c, http.MethodGet, of(id, "text"), query, nil)
-	})
+func (c *Client) Text(ctx context.Context, id messages.JobID, what TextView) (messages.OutputPage, error) {
+	return host.Ask(ctx, c.Host(), messages.ReadOutput{Job: id, Stream: what.stream(), View: what.view(), After: what.Behind, Plain: !what.Raw})
 }
 
-// Screen reads what the terminal of a job shows. A job without one is refused with the code
-// unsupported.
-func (c *Client) Screen(ctx context.Context, id messages.JobID) (wire.Screen, error) {
-	return ask[wire.Screen](ctx, c, http.MethodGet, of(id, "screen"), nil, nil)
+func (v TextView) stream() messages.Stream {
+	if v.Both {
+		return messages.Both
+	}
+	return v.Stream
+}
+
+func (v TextView) view() messages.View {
+	view := messages.View{Kind: messages.ViewTail, Bytes: int(v.Bytes)}
+	switch {
+	case v.Line > 0 || v.Limit > 0:
+		view.Kind, view.Offset, view.Lines = messages.ViewPage, v.Line, int(v.Limit)
+	case v.Head > 0 && v.Tail > 0:
+		view.Kind, view.Lines = messages.ViewHeadTail, int(v.Head)
+	case v.Head > 0:
+		view.Kind, view.Offset, view.Lines = messages.ViewPage, 1, int(v.Head)
+	case v.Tail > 0:
+		view.Kind, view.Lines = messages.ViewTailLine, int(v.Tail)
+	}
+	return view
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -52,17 +52,17 @@ type bothReader struct {
 // once reads one reply to its end.
 func (b *bothReader) once(ctx context.Context, c *Client, id messages.JobID) error {
 	numbers := map[string]int64{"offset_stdout": b.at[messages.Stdout], "offset_stderr": b.at[messages.Stderr]}
-	reply, err := c.output(ctx, id, wire.BothStreams, numbers, b.what.Follow, b.what.Since)
+	reply, err := c.output(ctx, id, api.BothStreams, numbers, b.what.Follow, b.what.Since)
 	if err != nil {
 		return err
 	}
 	defer reply.Body.Close()
 	b.away.back = time.Now()
 	var stdout, stderr int64
-	if n, _ := fmt.Sscanf(reply.Header.Get(wire.OffsetHeader), "%d,%d", &stdout, &stderr); n == 2 {
+	if n, _ := fmt.Sscanf(reply.Header.Get(api.OffsetHeader), "%d,%d", &stdout, &stderr); n == 2 {
 		b.at[messages.Stdout], b.at[messages.Stderr], b.what.Since, b.placed = stdout, stderr, time.Time{}, true
 	}
-	head := make([]byte, wire.FrameHead)
+	head := make([]byte, api.FrameHead)
 	for {
 		_, err := io.ReadFull(reply.Body, head)
 		if errors.Is(err, io.EOF) {
@@ -79,7 +79,7 @@ func (b *bothReader) once(ctx context.Context, c *Client, id messages.JobID) err
 		if _, err := io.ReadFull(reply.Body, b.buf); err != nil {
 			return io.ErrUnexpectedEOF
 		}
-		if err := b.take(messages.Stream(head[0]), head[1] == wire.GapFrame); err != nil {
+		if err := b.take(messages.Stream(head[0]), head[1] == api.GapFrame); err != nil {
 			return err
 		}
 	}
@@ -92,8 +92,8 @@ func (b *bothReader) take(stream messages.Stream, gap bool) error {
 		b.at[stream] += int64(len(b.buf))
 		b.failed = b.show(stream, b.buf)
 		return b.failed
-	case len(b.buf) != wire.GapSize:
-		return fmt.Errorf("the daemon sent a gap of %d bytes instead of %d", len(b.buf), wire.GapSize)
+	case len(b.buf) != api.GapSize:
+		return fmt.Errorf("the daemon sent a gap of %d bytes instead of %d", len(b.buf), api.GapSize)
 	}
 	g := messages.OutputGap{From: int64(binary.BigEndian.Uint64(b.buf)), To: int64(binary.BigEndian.Uint64(b.buf[8:]))} //nolint:gosec // offsets
 	b.gaps, b.at[stream] = append(b.gaps, g), g.To

@@ -3,12 +3,10 @@ package client
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -29,18 +27,17 @@ func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitE
 	case err != nil:
 		return messages.WaitEnded{}, err
 	}
-	out, err := returning(ctx, c, func() (wire.WaitResult, error) {
+	return returning(ctx, c, func() (messages.WaitEnded, error) {
 		if r.Timeout > 0 && !first {
 			if r.Timeout = time.Until(end).Round(time.Millisecond); r.Timeout <= 0 {
-				return wire.WaitResult{TimedOut: true}, nil
+				return messages.WaitEnded{TimedOut: true}, nil
 			}
 		}
 		first = false
-		return ask[wire.WaitResult](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
+		reply, err := c.send(ctx, r)
+		ended, _ := reply.(messages.WaitEnded)
+		return ended, err
 	})
-	return messages.WaitEnded{
-		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: out.Jobs,
-	}, err
 }
 
 // named replaces names of jobs by ULIDs: a name can mean another job later. A name that means

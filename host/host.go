@@ -25,6 +25,11 @@ type Host interface {
 	// Events yields the facts that r asks for, with their numbers, each once and in order, until
 	// ctx ends. messages.FactsDropped stands for facts that are not held any more.
 	Events(ctx context.Context, r messages.Subscribe) iter.Seq2[messages.Notification, error]
+	// Attach connects to a live job: Read returns what it writes from now on, until no process can
+	// write to it, and Write types into its terminal or pipe. With a size, the job's terminal gets
+	// that size first. An input that the job does not take is the error of that Write, or of a later
+	// Read. Close leaves the job as it is; the end of ctx closes.
+	Attach(ctx context.Context, job messages.JobID, size messages.Terminal) (io.ReadWriteCloser, error)
 }
 
 // Reader is one stream of a job. Close it.
@@ -43,6 +48,23 @@ func Ask[R any](ctx context.Context, h Doer, r messages.For[R]) (R, error) {
 	reply, err := h.Do(ctx, r)
 	granted, _ := reply.(R)
 	return granted, err
+}
+
+// Attachable returns the ULID of a job and its first stream, to attach to it, after its terminal
+// got a size, unless that is zero.
+func Attachable(ctx context.Context, h Doer, id messages.JobID, size messages.Terminal) (messages.JobID, messages.StreamOutput, error) {
+	found, err := Ask(ctx, h, messages.FindJob{Job: id})
+	if err != nil {
+		return "", messages.StreamOutput{}, err
+	}
+	job := messages.JobID(found.Job.UID)
+	if len(found.Job.Output) == 0 {
+		return job, messages.StreamOutput{}, messages.NoSuchStream(found.Job.ID, messages.Merged)
+	}
+	if size != (messages.Terminal{}) {
+		_, err = Ask(ctx, h, messages.ResizeTerminal{Job: job, Size: size})
+	}
+	return job, found.Job.Output[0], err
 }
 
 // Reply returns a reply as Do does.

@@ -15,13 +15,13 @@ import "time"
 // process tree has ended, or with the survivors.
 type StopCommand struct {
 	quiet
-	Job     JobID
-	Scope   ScopePath
-	Session SessionID
-	Grace   time.Duration // from TERM to KILL; 0: the job's own, negative: none
-	By      Party         // "": the client
-	Reason  string
-	Gone    bool // its client has disconnected: the record gets FlagClientGone
+	Job     JobID         `json:"-" path:"id"`
+	Scope   ScopePath     `json:"scope,omitzero"`
+	Session SessionID     `json:"session,omitzero"`
+	Grace   time.Duration `json:"grace_ms,omitzero"` // from TERM to KILL; 0: the job's own, negative: none
+	By      Party         `json:"-"`                 // "": the client
+	Reason  string        `json:"reason,omitzero"`
+	Gone    bool          `json:"-"` // its client has disconnected: the record gets FlagClientGone
 }
 
 // PromoteCommand asks to move a foreground job to the background. With Keep, the record
@@ -29,22 +29,22 @@ type StopCommand struct {
 // its scope leaves (ReleaseScope).
 type PromoteCommand struct {
 	quiet
-	Job  JobID
-	Keep bool
+	Job  JobID `json:"-" path:"id"`
+	Keep bool  `json:"keep"`
 }
 
 // SignalCommand asks to send a signal to the job's main process, or to its whole tree.
 type SignalCommand struct {
 	quiet
-	Job    JobID
-	Signal string // "INT", "SIGINT", "2"
-	Tree   bool
+	Job    JobID  `json:"-" path:"id"`
+	Signal string `json:"signal"` // "INT", "SIGINT", "2"
+	Tree   bool   `json:"tree,omitzero"`
 }
 
 // WriteInput asks to write bytes to the job's standard input.
 type WriteInput struct {
 	quiet
-	Job  JobID
+	Job  JobID  `json:"-" path:"id"`
 	Data []byte // at most MaxInput
 	Raw  bool   // on a terminal: pass lines longer than it accepts
 	// Keys and Paste replace Data, of which the host makes their bytes as the program on the
@@ -60,7 +60,7 @@ const MaxInput = 256 << 10
 // CloseInput asks to end the job's standard input.
 type CloseInput struct {
 	quiet
-	Job JobID
+	Job JobID `json:"-" path:"id"`
 }
 
 // CheckInput asks to observe the job for the duration For: its record then says when it
@@ -75,30 +75,50 @@ type CheckInput struct {
 // ResizeTerminal asks for another size of the job's terminal.
 type ResizeTerminal struct {
 	quiet
-	Job  JobID
-	Size Terminal
+	Job  JobID    `json:"-" path:"id"`
+	Size Terminal `json:",embed"`
 }
+
+// Check returns what is wrong with the request, or nil.
+func (r ResizeTerminal) Check() *Error { return r.Size.Check() }
 
 // ChangeDeadline asks for another deadline: none, Extend later than the present one, or
 // After from now.
 type ChangeDeadline struct {
 	quiet
-	Job    JobID
-	None   bool
-	Extend time.Duration // "+D"
-	After  time.Duration // "D"
+	Job    JobID         `json:"-" path:"id"`
+	None   bool          `json:"none,omitzero"`
+	Extend time.Duration `json:"extend_ms,omitzero"` // "+D"
+	After  time.Duration `json:"after_ms,omitzero"`  // "D"
+}
+
+// Check returns what is wrong with the request, or nil.
+func (r ChangeDeadline) Check() *Error {
+	given := 0
+	for _, is := range []bool{r.None, r.Extend != 0, r.After != 0} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return Invalid("deadline", "give one of none, extend_ms and after_ms")
+	}
+	return nil
 }
 
 // PauseOutput asks to pause or resume the capture of a job's output. A reader that must
 // see every byte pauses the job, so that none is dropped.
 type PauseOutput struct {
 	quiet
-	Job  JobID
-	Hold bool
+	Job  JobID `json:"-" path:"id"`
+	Hold bool  `json:"-"`
 }
 
 // Acknowledged reports that the request took effect.
-type Acknowledged struct{ quiet }
+type Acknowledged struct {
+	quiet
+	V Version `json:"v" cbor:"-"`
+}
 
 // InputChecked reports whether the job waits for input after all input given before the
 // request. Its record is sent separately and may be older.
@@ -111,17 +131,19 @@ type InputChecked struct {
 // CommandStopped reports that the jobs have ended, and every process except Survivors.
 type CommandStopped struct {
 	quiet
-	Jobs      []JobID
-	Survivors []Survivor
-	Already   bool // the job had finished before the request
+	V         Version    `json:"v" cbor:"-"`
+	Jobs      []JobID    `json:"jobs"`
+	Survivors []Survivor `json:"survivors"`
+	Already   bool       `json:"already"` // the job had finished before the request
 }
 
 // InputWritten reports that the kernel has taken all input up to the byte Through,
 // counted from the job's start.
 type InputWritten struct {
 	ofProcess
-	Through int64  `cbor:"1,keyasint,omitzero"`
-	Nth     uint64 `cbor:"2,keyasint,omitzero"` // number of the control, as in ControlDone; 0 for a client
+	V       Version `json:"v" cbor:"-"`
+	Through int64   `json:"through" cbor:"1,keyasint,omitzero"`
+	Nth     uint64  `json:"-" cbor:"2,keyasint,omitzero"` // number of the control, as in ControlDone; 0 for a client
 }
 
 // ControlReply is what a client may receive in answer to a control request.

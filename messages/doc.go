@@ -35,6 +35,8 @@
 //	record.go       the record of a job
 //	json.go         the record as JSON: how the values of each type are written and read
 //	marshal_request.go  requests as JSON: strict, by tags, with rules for types
+//	marshal_reply.go    replies as JSON
+//	objects.go      the requests whose JSON has other fields
 //	outcome.go      outcomes, causes, exit statuses, survivors
 //	plan.go         how a session is opened
 //	proc_attr.go    what a process gets from its request: limits, nice value, CPUs

@@ -89,6 +89,19 @@ func NoSuchStream(job JobID, stream Stream) *Error {
 	return Invalid("stream", "job "+string(job)+" has no stream "+stream.String()+"; a job's streams are fixed at its start")
 }
 
+// OnlyEndOfBoth returns the error for a view of lines of two streams.
+func OnlyEndOfBoth() *Error {
+	return &Error{
+		Code: Unsupported, Reason: "stream", Message: "stream=both has no view of lines, only the end of the output",
+		Hint: "leave line, limit, head and tail out, or ask for stdout or stderr",
+	}
+}
+
+// OutputForgotten returns the error for an output that had bytes and has none now.
+func OutputForgotten() *Error {
+	return &Error{Code: OutputUnavailable, Reason: "forgotten", Message: "the output of the job is no longer kept", Hint: "read outputs sooner, or raise the output quota"}
+}
+
 // NoSuchJob returns the error for an unknown job.
 func NoSuchJob(id JobID) *Error {
 	return &Error{Code: NotFound, Reason: "job", Message: "there is no job " + string(id), Hint: "list the jobs to see what there is"}

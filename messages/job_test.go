@@ -22,7 +22,7 @@ func TestExitCodeOfWhatDidNotStart(t *testing.T) {
 
 // A stream that there is not has a name all the same: requests are refused with it.
 func TestNameOfNoStream(t *testing.T) {
-	for stream, want := range map[messages.Stream]string{messages.Merged: "merged", messages.Stderr: "stderr", 3: "3", 255: "255"} {
+	for stream, want := range map[messages.Stream]string{messages.Merged: "merged", messages.Stderr: "stderr", messages.Both: "both", 4: "4", 255: "255"} {
 		if got := stream.String(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}

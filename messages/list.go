@@ -10,22 +10,22 @@ import "time"
 // ListJobs asks for the jobs of a scope and its sub-scopes, oldest first.
 type ListJobs struct {
 	quiet
-	Scope    ScopePath // "": all
-	Finished bool      // includes finished jobs
-	States   []State   // empty: any
+	Scope    ScopePath `json:"-" query:"scope"`    // "": all
+	Finished bool      `json:"-" query:"finished"` // includes finished jobs
+	States   []State   `json:"-" query:"state"`    // empty: any; a daemon takes one
 }
 
 // FindJob asks for one job by its id, uid or name.
 type FindJob struct {
 	quiet
-	Job JobID
+	Job JobID `json:"-" path:"id"`
 }
 
 // RemoveJob asks to remove a finished job and its output. It is refused while a notice of
 // the job's end is pending (RunCommand.OnFinish).
 type RemoveJob struct {
 	quiet
-	Job JobID
+	Job JobID `json:"-" path:"id"`
 }
 
 // AnnounceTask adds a task of the host to the list, so that one list shows the host's
@@ -59,11 +59,13 @@ const MaxTasks = 1024
 // JobList answers ListJobs.
 type JobList struct {
 	quiet
-	Jobs  []Record
-	Tasks []Task
+	V     Version  `json:"v" cbor:"-"`
+	Jobs  []Record `json:"jobs"`
+	Tasks []Task   `json:"tasks"`
 }
 
-// JobFound answers FindJob, and RemoveJob with the record that was removed.
+// JobFound answers FindJob, and RemoveJob with the record that was removed. In JSON it is the
+// record.
 type JobFound struct {
 	quiet
 	Job Record

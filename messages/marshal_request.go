@@ -16,9 +16,14 @@ import (
 // milliseconds; a grace of 0 is none, and one that is left out is the default. A text that is
 // not UTF-8 is {"base64": "…"} in place of the string. A null field is the same as an absent one.
 var (
-	requestWriters = json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeBytes), json.MarshalToFunc(writeSpan)))
+	requestWriters = json.WithMarshalers(json.JoinMarshalers(
+		json.MarshalToFunc(writeText[string]), json.MarshalToFunc(writeText[JobID]), json.MarshalToFunc(writeText[ScopePath]), json.MarshalToFunc(writeText[SessionID]),
+		json.MarshalToFunc(writeSpan), json.MarshalToFunc(writeInput), json.MarshalToFunc(writeShutdown),
+	))
 	requestReaders = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(readBytes), json.UnmarshalFromFunc(readList), json.UnmarshalFromFunc(readSpan), json.UnmarshalFromFunc(readTerminal),
+		json.UnmarshalFromFunc(readText[string]), json.UnmarshalFromFunc(readText[JobID]), json.UnmarshalFromFunc(readText[ScopePath]), json.UnmarshalFromFunc(readText[SessionID]),
+		json.UnmarshalFromFunc(readList[string]), json.UnmarshalFromFunc(readList[JobID]), json.UnmarshalFromFunc(readBool),
+		json.UnmarshalFromFunc(readSpan), json.UnmarshalFromFunc(readTerminal), json.UnmarshalFromFunc(readInput), json.UnmarshalFromFunc(readShutdown),
 	)))
 )
 
@@ -34,14 +39,14 @@ type base64Text struct {
 	Base64 string `json:"base64"`
 }
 
-func writeBytes(e *jsontext.Encoder, s string) error {
-	if utf8.ValidString(s) {
+func writeText[T ~string](e *jsontext.Encoder, s T) error {
+	if utf8.ValidString(string(s)) {
 		return errors.ErrUnsupported // as usual
 	}
 	return json.MarshalEncode(e, base64Text{base64.StdEncoding.EncodeToString([]byte(s))})
 }
 
-func readBytes(d *jsontext.Decoder, into *string) error {
+func readText[T ~string](d *jsontext.Decoder, into *T) error {
 	if d.PeekKind() != '{' {
 		return errors.ErrUnsupported
 	}
@@ -54,21 +59,29 @@ func readBytes(d *jsontext.Decoder, into *string) error {
 		field := d.StackPointer().LastToken()
 		return Invalid(field, "invalid base64 in "+field+": "+err.Error())
 	}
-	*into = string(b)
+	*into = T(b)
 	return nil
+}
+
+// readBool passes over null: what is absent may mean true.
+func readBool(d *jsontext.Decoder, _ *bool) error {
+	if d.PeekKind() != 'n' {
+		return errors.ErrUnsupported // as usual
+	}
+	return d.SkipValue()
 }
 
 // ErrNullElement refuses null as an element of a list, which would be read as an empty one.
 var ErrNullElement = errors.New("null element")
 
-func readList(d *jsontext.Decoder, into *[]string) error {
+func readList[T ~string](d *jsontext.Decoder, into *[]T) error {
 	if d.PeekKind() != '[' {
 		return errors.ErrUnsupported // null, or an error
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	*into = []string{}
+	*into = []T{}
 	for d.PeekKind() != ']' {
 		if d.PeekKind() == 'n' {
 			if err := d.SkipValue(); err != nil {
@@ -76,7 +89,7 @@ func readList(d *jsontext.Decoder, into *[]string) error {
 			}
 			return &json.SemanticError{JSONPointer: d.StackPointer(), Err: ErrNullElement}
 		}
-		var one string
+		var one T
 		if err := json.UnmarshalDecode(d, &one); err != nil {
 			return err
 		}

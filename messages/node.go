@@ -22,7 +22,8 @@ type ShutdownNode struct {
 // processes that could not be stopped.
 type ShutdownDone struct {
 	quiet
-	Survivors []Survivor
+	V         Version    `json:"v" cbor:"-"`
+	Survivors []Survivor `json:"survivors"`
 }
 
 // Refuse implements Refusable.

@@ -11,13 +11,14 @@ import "time"
 // FollowOutput is one credit: it is answered once, as soon as the log is larger than From.
 // Output bytes do not travel by message: a follower reads the log itself.
 
-// ReadOutput asks for one view of one stream.
+// ReadOutput asks for one view of one stream, or for the end of Both.
 type ReadOutput struct {
 	quiet
-	Job    JobID
+	Job    JobID `json:"-" path:"id"`
 	Stream Stream
 	View   View
-	Plain  bool // without terminal control sequences
+	After  [2]int64 // of Both: bytes of stdout and of stderr that are not shown
+	Plain  bool     // without terminal control sequences
 }
 
 // ViewKind is the shape of a view.
@@ -47,18 +48,20 @@ const MaxViewBytes = 1 << 20
 // OutputPage is one view.
 type OutputPage struct {
 	quiet
-	Job        JobID
-	Stream     Stream
-	Text       string // of a text view
-	Data       []byte // of ViewRange
-	From, To   int64  // range of the log that was read
-	Line       int64  // number of its first line, from 1; 0: unknown
-	Bytes      int64  // of the whole log
-	Lines      int64  // of the whole log; an unterminated last line counts
-	LinesExact bool
-	Truncated  bool // a part of the log is not shown
-	Gaps       []OutputGap
-	Closed     bool // the log is sealed
+	V          Version     `json:"v" cbor:"-"`
+	Job        JobID       `json:"job"`
+	Stream     Stream      `json:"stream"`
+	Text       string      `json:"text"` // of a text view
+	Data       []byte      `json:"-"`    // of ViewRange
+	From       int64       `json:"from"` // range of the log that was read
+	To         int64       `json:"to"`
+	Line       int64       `json:"line"`  // number of its first line, from 1; 0: unknown
+	Bytes      int64       `json:"bytes"` // of the whole log
+	Lines      int64       `json:"-"`     // of the whole log; an unterminated last line counts
+	LinesExact bool        `json:"lines_exact"`
+	Truncated  bool        `json:"truncated"` // a part of the log is not shown
+	Gaps       []OutputGap `json:"gaps"`
+	Closed     bool        `json:"closed"` // the log is sealed
 }
 
 // OutputGap is the range [From, To) of a log, whose bytes were not kept.
@@ -93,32 +96,39 @@ type OutputEnded struct {
 // ReadScreen asks for what the job's terminal shows.
 type ReadScreen struct {
 	quiet
-	Job JobID
+	Job JobID `json:"-" path:"id"`
 }
 
 // ScreenText is what a terminal shows.
 type ScreenText struct {
 	quiet
-	Job       JobID
-	Lines     []string // one for each row, without trailing blanks
-	Row, Col  int      // of the cursor, from 0
-	Visible   bool     // the program has not hidden the cursor
-	Size      Terminal
-	Alternate bool // the alternate screen is shown, as in an editor
-	Title     string
-	Keys      KeyModes
-	Modes     string // control sequences that give another terminal these modes: screen, keys, mouse
-	At        int64  // bytes of the output that are drawn
-	Bytes     int64  // of the whole output
+	V         Version `json:"v" cbor:"-"`
+	Job       JobID   `json:"job"`
+	Terminal          // its size
+	Cursor    `json:"cursor"`
+	Alternate bool     `json:"alt"` // the alternate screen is shown, as in an editor
+	Title     string   `json:"title"`
+	Lines     []string `json:"lines"` // one for each row, without trailing blanks
+	Keys      KeyModes `json:"keys"`
+	Modes     string   `json:"modes"` // control sequences that give another terminal these modes: screen, keys, mouse
+	At        int64    `json:"at"`    // bytes of the output that are drawn
+	Bytes     int64    `json:"bytes"` // of the whole output
+}
+
+// Cursor is the place of the next character, from 0.
+type Cursor struct {
+	Row     int  `json:"row"`
+	Col     int  `json:"col"`
+	Visible bool `json:"visible"` // the program has not hidden it
 }
 
 // KeyModes are the modes that a program has set for keys on its terminal. They decide
 // which bytes a key sends.
 type KeyModes struct {
-	Cursor bool // DECCKM: arrows send SS3
-	Keypad bool // DECKPAM
-	Paste  bool // a pasted text comes in brackets
-	Kitty  int  // flags of the kitty keyboard protocol; 0: the legacy encoding
+	Cursor bool `json:"cursor"` // DECCKM: arrows send SS3
+	Keypad bool `json:"keypad"` // DECKPAM
+	Paste  bool `json:"paste"`  // a pasted text comes in brackets
+	Kitty  int  `json:"kitty"`  // flags of the kitty keyboard protocol; 0: the legacy encoding
 }
 
 // RequestRejected reports why a request outside the run and control conversations was

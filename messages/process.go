@@ -22,17 +22,18 @@ import (
 // Stream is one output of a job.
 type Stream uint8
 
-// The streams. Package spill has the same numbers.
+// The streams. Package spill has the same numbers of the first three.
 const (
 	Merged Stream = iota
 	Stdout
 	Stderr
+	Both // stdout and stderr in the order of arrival; only of a view
 )
 
 // String returns the name of the stream in JSON and on the command line, or the number of
 // an unknown one.
 func (s Stream) String() string {
-	names := [...]string{"merged", "stdout", "stderr"}
+	names := [...]string{"merged", "stdout", "stderr", "both"}
 	if int(s) < len(names) {
 		return names[s]
 	}

@@ -26,25 +26,26 @@ type OpenSession struct {
 // adopted are stopped.
 type CloseSession struct {
 	quiet
-	Scope   ScopePath
-	Session SessionID
-	Grace   time.Duration // 0: DefaultGrace, negative: none
-	By      Party         // "": the client
-	Reason  string
+	Scope   ScopePath     `json:"-" query:"scope"`
+	Session SessionID     `json:"-" path:"session"`
+	Grace   time.Duration `json:"-" query:"grace_ms"` // 0: DefaultGrace, negative: none
+	By      Party         `json:"-"`                  // "": the client
+	Reason  string        `json:"-" query:"reason"`
 }
 
 // ListSessions asks for the sessions of a scope and its sub-scopes. Recent adds the
 // sessions that have ended.
 type ListSessions struct {
 	quiet
-	Scope  ScopePath
-	Recent bool
+	Scope  ScopePath `json:"-" query:"scope"`
+	Recent bool      `json:"-" query:"recent"`
 }
 
 // SessionOpened reports that the session takes commands.
 type SessionOpened struct {
 	recorded
-	Info SessionInfo `cbor:"1,keyasint,omitzero"`
+	V    Version     `json:"v" cbor:"-"`
+	Info SessionInfo `json:"session" cbor:"1,keyasint,omitzero"`
 }
 
 // SessionReplaced reports that the shell of a session died and was replaced by one in Dir.
@@ -68,11 +69,13 @@ type SnapshotTried struct {
 // SessionClosed reports that the session has ended. Survivors could not be stopped.
 type SessionClosed struct {
 	recorded
-	Scope     ScopePath  `cbor:"1,keyasint,omitzero"`
-	Session   SessionID  `cbor:"2,keyasint,omitzero"`
-	Reason    string     `cbor:"3,keyasint,omitzero"`
-	By        Party      `cbor:"4,keyasint,omitzero"`
-	Survivors []Survivor `cbor:"5,keyasint,omitzero"`
+	V         Version    `json:"v" cbor:"-"`
+	Scope     ScopePath  `json:"-" cbor:"1,keyasint,omitzero"`
+	Session   SessionID  `json:"-" cbor:"2,keyasint,omitzero"`
+	Reason    string     `json:"reason" cbor:"3,keyasint,omitzero"`
+	By        Party      `json:"-" cbor:"4,keyasint,omitzero"`
+	Jobs      NoJobs     `json:"jobs" cbor:"-"` // in JSON it is the object of ScopeClosed
+	Survivors []Survivor `json:"survivors" cbor:"5,keyasint,omitzero"`
 }
 
 // AutoCleanup is the reason of a session that was closed because it was idle, for too long
@@ -82,8 +85,9 @@ const AutoCleanup = "auto-cleanup"
 // SessionList answers ListSessions.
 type SessionList struct {
 	quiet
-	Sessions []SessionInfo
-	Recent   []SessionEnd // newest first
+	V        Version       `json:"v" cbor:"-"`
+	Sessions []SessionInfo `json:"sessions"`
+	Recent   []SessionEnd  `json:"recent"` // newest first
 }
 
 // MaxRecent bounds the ended sessions that a node and its journal keep (R-236).

@@ -16,10 +16,10 @@ import (
 // WaitJobs asks for an answer when any or all of Jobs meet Condition.
 type WaitJobs struct {
 	quiet
-	Jobs      []JobID
-	Any       bool // one job is enough
-	Condition Condition
-	Timeout   time.Duration // 0: none
+	Jobs      []JobID       `json:"jobs"`
+	Any       bool          `json:"any,omitzero"` // one job is enough
+	Condition Condition     `json:"condition,omitzero"`
+	Timeout   time.Duration `json:"timeout_ms,omitzero"` // 0: none
 }
 
 // AbandonWait reports that its sender waits no longer for its WaitJobs, so the probes of
@@ -42,12 +42,12 @@ const (
 // Condition is what a job must do for a wait to end. A job that finished without it can no
 // longer meet it.
 type Condition struct {
-	Kind    ConditionKind
-	Pattern string // RE2, over the bytes of Stream; CRLF matches as a newline unless the pattern names a CR
-	Stream  Stream
-	Port    int
-	Host    string // "": the job itself
-	Quiet   time.Duration
+	Kind    ConditionKind `json:"kind,omitzero"`
+	Pattern string        `json:"pattern,omitzero"` // RE2, over the bytes of Stream; CRLF matches as a newline unless the pattern names a CR
+	Stream  Stream        `json:"stream,omitzero"`
+	Port    int           `json:"port,omitzero"`
+	Host    string        `json:"host,omitzero"` // "": the job itself
+	Quiet   time.Duration `json:"quiet_ms,omitzero"`
 }
 
 // Bounds of a wait.
@@ -60,11 +60,12 @@ const (
 // WaitEnded answers WaitJobs.
 type WaitEnded struct {
 	quiet
-	Satisfied  bool
-	TimedOut   bool
-	Impossible bool // no job can meet it any more
-	Met        []JobID
-	Jobs       []Record // all of them, as they are now
+	V          Version  `json:"v" cbor:"-"`
+	Satisfied  bool     `json:"satisfied"`
+	TimedOut   bool     `json:"timed_out"`
+	Impossible bool     `json:"impossible"` // no job can meet it any more
+	Met        []JobID  `json:"met"`
+	Jobs       []Record `json:"jobs"` // all of them, as they are now
 }
 
 // WaitReply is what a client may receive in answer to WaitJobs.

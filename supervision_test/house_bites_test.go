@@ -31,7 +31,7 @@ var houseBites = []houseBite{
 	{"imports", "x.go", `import "github.com/spf13/cobra"`},
 	{"imports", "internal/gateway/http/x.go", `import "troupe"`},
 	{"imports", "internal/gateway/http/x.go", `import "troupe/actors"`},
-	{"imports", "internal/gateway/http/wire/x.go", `import "troupe/internal/gateway/http"`},
+	{"imports", "internal/api/x.go", `import "troupe/internal/gateway/http"`},
 	{"imports", "client/x.go", `import "troupe/internal/gateway/http"`},
 	{"imports", "internal/test/need/x.go", `import "troupe/messages"`},
 	{"imports", "actors/x_linux.go", "//go:build neverbuilt\nimport \"troupe/faults\""},

@@ -38,7 +38,7 @@ func TestScreenOfAJob(t *testing.T) {
 		p.Write(messages.Merged, "\x1b[?1049h\x1b[Hone\r\n\x1b[31mtwo\x1b]0;title\x07")
 		h.after(0)
 		s := h.screen("j1")
-		want(h, "size", s.Size, messages.Terminal{Rows: 3, Cols: 20})
+		want(h, "size", s.Terminal, messages.Terminal{Rows: 3, Cols: 20})
 		want(h, "cursor", [2]int{s.Row, s.Col}, [2]int{1, 3})
 		want(h, "title", s.Title, "title")
 		want(h, "alternate", s.Alternate, true)
@@ -55,7 +55,7 @@ func TestScreenOfAJob(t *testing.T) {
 		h.wantScreen("j1", "one\ntwo")
 		h.again()
 		h.wantScreen("j1", "one\ntwo")
-		want(h, "size", h.screen("j1").Size, messages.Terminal{Rows: 3, Cols: 20})
+		want(h, "size", h.screen("j1").Terminal, messages.Terminal{Rows: 3, Cols: 20})
 	})
 }
 
@@ -71,7 +71,7 @@ func TestScreenIsResized(t *testing.T) {
 		h.wantScreen("j1", strings.Repeat("x", 20)+"\nxxxxx\n"+strings.Repeat("y", 25))
 		want(h, "size in the record", h.job("j1").Terminal, messages.Terminal{Rows: 4, Cols: 30})
 		h.again()
-		want(h, "size", h.screen("j1").Size, messages.Terminal{Rows: 4, Cols: 30})
+		want(h, "size", h.screen("j1").Terminal, messages.Terminal{Rows: 4, Cols: 30})
 	})
 }
 

@@ -236,7 +236,7 @@ func (s *Renderer) drop(id messages.UID) {
 func (d *jobScreen) text(size int64) messages.ScreenText {
 	at := d.term.Cursor()
 	return messages.ScreenText{
-		Lines: d.term.Text(), Row: at.Row, Col: at.Col, Visible: at.Visible, Size: d.term.Size(), Alternate: d.term.Alt(), Title: d.term.Title(), Keys: d.term.Keys(), Modes: d.term.Modes(),
+		Lines: d.term.Text(), Cursor: messages.Cursor{Row: at.Row, Col: at.Col, Visible: at.Visible}, Terminal: d.term.Size(), Alternate: d.term.Alt(), Title: d.term.Title(), Keys: d.term.Keys(), Modes: d.term.Modes(),
 		At: d.term.sequences.at, Bytes: max(size, d.term.sequences.at),
 	}
 }

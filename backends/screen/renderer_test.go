@@ -134,12 +134,12 @@ func seen(text messages.ScreenText) string {
 func TestScreensDrawWhatTheLogHas(t *testing.T) {
 	s, b := newScreens(t), &book{}
 	of := b.terminal("A", small)
-	require.Equal(t, messages.ScreenText{Lines: make([]string, 6), Visible: true, Size: small}, see(t, s, of))
+	require.Equal(t, messages.ScreenText{Lines: make([]string, 6), Cursor: messages.Cursor{Visible: true}, Terminal: small}, see(t, s, of))
 
 	b.add("one\r\n\x1b]0;name\x07\x1b[?1h")
 	text := see(t, s, of)
 	require.Equal(t, messages.ScreenText{
-		Lines: []string{"one", "", "", "", "", ""}, Row: 1, Visible: true, Size: small, Title: "name", Keys: messages.KeyModes{Cursor: true}, Modes: "\x1b[?1h", At: 19, Bytes: 19,
+		Lines: []string{"one", "", "", "", "", ""}, Cursor: messages.Cursor{Row: 1, Visible: true}, Terminal: small, Title: "name", Keys: messages.KeyModes{Cursor: true}, Modes: "\x1b[?1h", At: 19, Bytes: 19,
 	}, text)
 
 	b.add("two")
@@ -211,7 +211,7 @@ func TestScreensKnowTheSizes(t *testing.T) {
 	require.Equal(t, "xxxxxxxxxx\nxxxxxxxxxxxxxxx", seen(see(t, s, of)))
 	of.Sizes = append(of.Sizes, backends.SizeChange{From: 25, Size: messages.Terminal{Rows: 2, Cols: 12}})
 	text := see(t, s, of)
-	require.Equal(t, messages.Terminal{Rows: 2, Cols: 12}, text.Size)
+	require.Equal(t, messages.Terminal{Rows: 2, Cols: 12}, text.Terminal)
 	require.Equal(t, "xxxxxxxxxx\nxxxxxxxxxxxx", seen(text))
 	require.Equal(t, seen(text), seen(see(t, newScreens(t), of)))
 }

@@ -8,7 +8,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -37,7 +36,7 @@ func closeCommand(m *cli.Main) *cobra.Command {
 			return err
 		}
 		if a.JSON {
-			err = a.Object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
+			err = a.Object(messages.ScopeClosed{Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: out.List(closed.Survivors)})
 		}
 		for _, s := range closed.Survivors {
 			a.PrintError(out.SurvivorError(s))

@@ -20,8 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/api"
 	"troupe/internal/cli"
-	"troupe/internal/gateway/http/wire"
 )
 
 // daemonEnds are the ways in which a daemon ends while its clients wait: in order, and killed.
@@ -67,7 +67,7 @@ func (p *process) connected(clients int) {
 // connections counts those of clients.
 func (p *process) connections() int {
 	p.t.Helper()
-	var stats wire.Stats
+	var stats api.Stats
 	require.NoError(p.t, json.Unmarshal([]byte(p.beside("stats", "--json").start().rest()), &stats))
 	return stats.Connections - 1 // stats is one, too
 }
@@ -221,7 +221,7 @@ func TestFaultTheEndOfInputComesBack(t *testing.T) {
 	before := wrote()
 	d.send(syscall.SIGSTOP)
 	require.NoError(t, w.Close())
-	eventually(t, "the request to close the input", func() bool { return wrote() >= before+len(wire.AttachCloseInput) })
+	eventually(t, "the request to close the input", func() bool { return wrote() >= before+len(api.AttachCloseInput) })
 	comesAgain(t, d, func(_ *testing.T, d *process) { d.send(syscall.SIGKILL) })
 	p.ends(3)
 }

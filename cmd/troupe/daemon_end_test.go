@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/api"
 	"troupe/internal/cli"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -127,7 +127,7 @@ func TestTheDaemonEndsUnderVerbs(t *testing.T) {
 			stop := d.beside("stop", "--grace", "1h", "mine").start()
 			d.beside("wait", "--match", "asked", "mine").start().ends(0)
 			eventually(t, "all that wait", func() bool {
-				var stats wire.Stats
+				var stats api.Stats
 				require.NoError(t, json.Unmarshal([]byte(d.beside("stats", "--json").start().rest()), &stats))
 				return stats.Connections >= 4
 			})

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -76,7 +76,7 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 }
 
 // printEvent prints an event as one line of text or JSON.
-func printEvent(a *connect.Command, e wire.Event) error {
+func printEvent(a *connect.Command, e api.Event) error {
 	if a.JSON {
 		return a.Object(e)
 	}
@@ -88,7 +88,7 @@ func printEvent(a *connect.Command, e wire.Event) error {
 const noticeWidth = 60
 
 // eventText describes an event in one line.
-func eventText(e wire.Event, now time.Time) string {
+func eventText(e api.Event, now time.Time) string {
 	what := strings.ReplaceAll(strings.TrimPrefix(e.Kind, "command_"), "_", " ")
 	switch {
 	case e.Job != nil:
@@ -96,7 +96,7 @@ func eventText(e wire.Event, now time.Time) string {
 		if e.Job.State.Ended() {
 			text += " (" + out.EndText(*e.Job) + ")"
 		}
-		if e.Kind == wire.CommandNotified {
+		if e.Kind == api.CommandNotified {
 			for _, n := range e.Job.OnFinish {
 				text += "; " + out.Shorten(n.To, noticeWidth) + " " + out.NoticeText(n)
 			}
@@ -107,9 +107,9 @@ func eventText(e wire.Event, now time.Time) string {
 		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + out.Prefixed(": ", e.Session.Reason)
 	case e.Scope != nil:
 		return what + " " + string(e.Scope.Path) + out.Prefixed(": ", e.Scope.Reason)
-	case e.Kind == wire.FactsDropped && e.Seq < e.From:
+	case e.Kind == api.FactsDropped && e.Seq < e.From:
 		return fmt.Sprintf("event numbers restart with a new journal; events after %d are unknown", e.From-1)
-	case e.Kind == wire.FactsDropped:
+	case e.Kind == api.FactsDropped:
 		return fmt.Sprintf("events %d to %d are no longer stored", e.From, e.Seq)
 	}
 	return what

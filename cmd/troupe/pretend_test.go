@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/api"
 	"troupe/internal/cli"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -25,13 +25,13 @@ func pretends(t *testing.T, routes map[string]any, first ...func(http.ResponseWr
 	l, err := net.Listen("unix", filepath.Join(p.dir, "s"))
 	require.NoError(t, err)
 	mux := http.NewServeMux()
-	routes["GET /v1/version"] = wire.About{V: wire.Version, Version: "pretended", PID: 1}
+	routes["GET /v1/version"] = api.About{Version: "pretended", PID: 1}
 	for route, reply := range routes {
 		mux.HandleFunc(route, func(w http.ResponseWriter, _ *http.Request) {
 			said := reply
 			if e, ok := reply.(*messages.Error); ok {
 				w.WriteHeader(http.StatusNotFound)
-				said = wire.ErrorBody{V: wire.Version, Error: *e}
+				said = api.ErrorBody{Error: *e}
 			}
 			_ = json.NewEncoder(w).Encode(said)
 		})
@@ -56,12 +56,12 @@ func TestSurvivorsAreTold(t *testing.T) {
 	t.Parallel()
 	left := []messages.Survivor{{PID: 77, State: "D", Wchan: "fuse_wait"}}
 	d := pretends(t, map[string]any{
-		"POST /v1/jobs/j1/stop":         wire.Stopped{V: 1, Jobs: []messages.JobID{"j1"}, Survivors: left},
-		"POST /v1/jobs/j2/stop":         wire.Stopped{V: 1, Jobs: []messages.JobID{"j2"}, Survivors: []messages.Survivor{}},
+		"POST /v1/jobs/j1/stop":         messages.CommandStopped{Jobs: []messages.JobID{"j1"}, Survivors: left},
+		"POST /v1/jobs/j2/stop":         messages.CommandStopped{Jobs: []messages.JobID{"j2"}, Survivors: []messages.Survivor{}},
 		"POST /v1/jobs/j3/stop":         &messages.Error{Code: messages.NotFound, Message: "there is no job j3"},
-		"POST /v1/stop":                 wire.Stopped{V: 1, Jobs: []messages.JobID{"j1"}, Survivors: left},
-		"DELETE /v1/sessions/{session}": wire.Closed{V: 1, Jobs: []messages.JobID{}, Survivors: left},
-		"POST /v1/shutdown":             wire.ShutdownResult{V: 1, Survivors: left},
+		"POST /v1/stop":                 messages.CommandStopped{Jobs: []messages.JobID{"j1"}, Survivors: left},
+		"DELETE /v1/sessions/{session}": messages.ScopeClosed{Jobs: []messages.JobID{}, Survivors: left},
+		"POST /v1/shutdown":             messages.ShutdownDone{Survivors: left},
 	})
 	const named = "process 77 could not be stopped: it is in state D fuse_wait"
 	for _, args := range [][]string{
@@ -98,7 +98,7 @@ func TestMissingLinesAreTold(t *testing.T) {
 	t.Parallel()
 	d := pretends(t, map[string]any{
 		"GET /v1/jobs/{id}":        messages.Record{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
-		"GET /v1/jobs/{id}/text":   wire.Page{V: wire.Version, Text: "x\ny\n", From: 9995, To: 9999, Bytes: 9999, Lines: new(int64(90)), Truncated: true},
+		"GET /v1/jobs/{id}/text":   messages.OutputPage{Text: "x\ny\n", From: 9995, To: 9999, Bytes: 9999, Lines: 90, Truncated: true},
 		"GET /v1/jobs/{id}/output": &messages.Error{Code: messages.OutputUnavailable, Message: "this is as far as it goes"},
 	})
 	for n, want := range map[string]bool{"2": false, "3": true} {
@@ -114,7 +114,7 @@ func TestOnlyWhatComesIsFollowed(t *testing.T) {
 	asked := make(chan string, 1)
 	d := pretends(t, map[string]any{
 		"GET /v1/jobs/{id}":      messages.Record{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}},
-		"GET /v1/jobs/{id}/text": wire.Page{V: wire.Version, Text: "y\n", From: 9997, To: 9999, Bytes: 9999, Lines: new(int64(90)), Truncated: true},
+		"GET /v1/jobs/{id}/text": messages.OutputPage{Text: "y\n", From: 9997, To: 9999, Bytes: 9999, Lines: 90, Truncated: true},
 	}, func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/output") {
 			return false
@@ -173,7 +173,7 @@ func TestCompletionGivesUp(t *testing.T) {
 func TestCompletionHasTheLivingFirst(t *testing.T) {
 	t.Parallel()
 	d := pretends(t, map[string]any{
-		"GET /v1/jobs": wire.JobList{V: wire.Version, Jobs: []messages.Record{{ID: "j7", Labels: messages.Labels{Name: "web"}, Command: "serve"}}},
+		"GET /v1/jobs": messages.JobList{Jobs: []messages.Record{{ID: "j7", Labels: messages.Labels{Name: "web"}, Command: "serve"}}},
 	}, func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Query().Get("finished") == "" {
 			return false

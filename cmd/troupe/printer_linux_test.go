@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/host"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -21,10 +20,10 @@ while read -rsn1 k; do case $k in
 esac; done`
 
 // shows is the screen that the command line prints.
-func (m *mortal) shows(id messages.JobID) wire.Screen {
+func (m *mortal) shows(id messages.JobID) messages.ScreenText {
 	m.t.Helper()
 	p := m.beside("screen", "--json", string(id)).start()
-	var s wire.Screen
+	var s messages.ScreenText
 	require.NoError(m.t, json.Unmarshal([]byte(p.rest()), &s))
 	p.ends(0)
 	return s
@@ -55,7 +54,7 @@ func TestScreenOutlivesTheDaemon(t *testing.T) {
 	m.prints(job.ID, "answers:1")
 	before := m.shows(job.ID)
 	require.Equal(t, []string{"ready", "answers:1", "", "", "", ""}, before.Lines)
-	require.Equal(t, wire.Cursor{Row: 1, Visible: true}, before.Cursor)
+	require.Equal(t, messages.Cursor{Row: 1, Visible: true}, before.Cursor)
 	for range 3 {
 		m.killed()
 		m.again()

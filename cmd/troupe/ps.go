@@ -14,7 +14,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -61,7 +60,7 @@ func listJobs(a *connect.Command, f *psFlags) error {
 	case err != nil:
 		return err
 	case a.JSON:
-		return a.Object(wire.JobList{V: wire.Version, Jobs: wire.List(list.Jobs), Tasks: wire.List(list.Tasks)})
+		return a.Object(messages.JobList{Jobs: out.List(list.Jobs), Tasks: out.List(list.Tasks)})
 	case f.quiet:
 		for _, job := range list.Jobs {
 			if _, err := fmt.Fprintln(a.Main.Out, job.ID); err != nil {

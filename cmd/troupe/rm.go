@@ -6,7 +6,7 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -21,7 +21,7 @@ func rmCommand(m *cli.Main) *cobra.Command {
 			ids[i] = messages.JobID(id)
 		}
 		gone, refused, err := a.RemoveAll(a.Ctx, ids)
-		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: wire.List(gone), Tasks: []messages.Task{}}}
+		all := removed{JobList: messages.JobList{Jobs: out.List(gone), Tasks: []messages.Task{}}}
 		for _, e := range refused {
 			all.Add(e)
 		}
@@ -34,6 +34,6 @@ func rmCommand(m *cli.Main) *cobra.Command {
 
 // removed holds the removed jobs, in order, and the failures.
 type removed struct {
-	wire.JobList
+	messages.JobList
 	connect.Failures
 }

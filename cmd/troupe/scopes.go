@@ -11,7 +11,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -35,10 +34,10 @@ func scopesCommand(m *cli.Main) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		object := wire.ScopeList{V: wire.Version, Scopes: []wire.Scope{}}
+		object := messages.ScopeList{Scopes: []messages.ScopeInfo{}}
 		t := &out.Table{Head: []string{"SCOPE", "JOBS", "SESSIONS", "QUOTA"}}
 		for _, s := range list.Scopes {
-			object.Scopes = append(object.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
+			object.Scopes = append(object.Scopes, messages.ScopeInfo{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: messages.ScopeQuota(s.Quota)})
 			t.Add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
 		}
 		if a.JSON {

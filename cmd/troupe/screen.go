@@ -12,7 +12,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -31,7 +30,7 @@ it is the last screen.`,
 		case err != nil:
 			return err
 		case a.JSON:
-			return a.Object(screenObject(s))
+			return a.Object(s)
 		}
 		if s.At < s.Bytes {
 			a.PrintError(fmt.Errorf("the screen lags the output by %s; the job prints faster than troupe draws", humanize.IBytes(uint64(s.Bytes-s.At))))
@@ -39,14 +38,6 @@ it is the last screen.`,
 		_, err = a.Main.Out.WriteString(screenText(s.Lines))
 		return err
 	})
-}
-
-// screenObject returns a screen as the API shows it.
-func screenObject(s messages.ScreenText) wire.Screen {
-	return wire.Screen{
-		V: wire.Version, Job: s.Job, Rows: s.Size.Rows, Cols: s.Size.Cols, Cursor: wire.Cursor{Row: s.Row, Col: s.Col, Visible: s.Visible},
-		Alternate: s.Alternate, Title: s.Title, Lines: wire.List(s.Lines), Keys: wire.Keys(s.Keys), Modes: s.Modes, At: s.At, Bytes: s.Bytes,
-	}
 }
 
 // screenText renders a screen as text, without the blank lines at its end.

@@ -11,7 +11,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -32,7 +31,8 @@ ended, newest first, also from before the daemon started.`,
 		case err != nil:
 			return err
 		case a.JSON:
-			return a.Object(wire.NewSessionList(list))
+			list.Sessions, list.Recent = out.List(list.Sessions), out.List(list.Recent)
+			return a.Object(list)
 		case recent:
 			return out.PrintTable(m, endTable(list.Recent, time.Now()))
 		}

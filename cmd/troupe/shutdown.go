@@ -16,7 +16,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -54,7 +53,7 @@ that another version of troupe has started are ended with their jobs.`,
 		}
 		on := connect.FindRunning(about.State)
 		if a.JSON {
-			result := shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(done.Survivors)}, Running: []messages.UID{}, Escaped: wire.List(on.Escaped)}
+			result := shutdownResult{ShutdownDone: messages.ShutdownDone{Survivors: out.List(done.Survivors)}, Running: []messages.UID{}, Escaped: out.List(on.Escaped)}
 			result.Running = append(append(result.Running, on.Held...), on.Detached...)
 			err = a.Object(result)
 		} else {
@@ -105,7 +104,7 @@ func endForeign(m *cli.Main, cmd *cobra.Command, none error) error {
 		return cmp.Or(err, none)
 	}
 	if asJSON {
-		err = out.WriteJSON(m.Out, shutdownResult{ShutdownResult: wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)}, Running: []messages.UID{}, Escaped: []keeper.Escapee{}})
+		err = out.WriteJSON(m.Out, shutdownResult{ShutdownDone: messages.ShutdownDone{Survivors: out.List(left)}, Running: []messages.UID{}, Escaped: []keeper.Escapee{}})
 	}
 	for _, s := range left {
 		say(out.Sentence(out.Coded(out.SurvivorError(s))))
@@ -119,7 +118,7 @@ func endForeign(m *cli.Main, cmd *cobra.Command, none error) error {
 // shutdownResult is the object of shutdown. Running has the jobs that continue, Escaped the
 // processes that have left their jobs and do.
 type shutdownResult struct {
-	wire.ShutdownResult
+	messages.ShutdownDone
 	Running []messages.UID   `json:"running"`
 	Escaped []keeper.Escapee `json:"escaped"`
 }

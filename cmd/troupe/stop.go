@@ -11,7 +11,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -62,7 +61,7 @@ func (f *stopFlags) span() time.Duration {
 // stopped is the result of several stops. A failed stop does not hide the results of the
 // others.
 type stopped struct {
-	wire.Stopped
+	messages.CommandStopped
 	connect.Failures
 }
 
@@ -75,7 +74,7 @@ func stopJobs(a *connect.Command, scope string, grace time.Duration) error {
 			requests = append(requests, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: "troupe " + a.Cmd.Name()})
 		}
 	}
-	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.Args) > 0}}
+	all := stopped{CommandStopped: messages.CommandStopped{Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.Args) > 0}}
 	replies, errs := connect.InParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return host.Ask(a.Ctx, a.Host(), r) })
 	for i, s := range replies {
 		if errs[i] != nil {

@@ -15,7 +15,6 @@ import (
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/dialect/core"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -138,9 +137,9 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 		return err
 	}
 	if a.JSON {
-		if err := a.Object(wire.WaitResult{
-			V: wire.Version, Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible,
-			Met: wire.List(end.Met), Jobs: wire.List(end.Jobs),
+		if err := a.Object(messages.WaitEnded{
+			Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible,
+			Met: out.List(end.Met), Jobs: out.List(end.Jobs),
 		}); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/internal/shelltext"
 	"troupe/messages"
 )
@@ -56,7 +55,7 @@ or a terminal. On a terminal, keys are encoded as its program has asked for.`,
 			_, err = host.Ask(a.Ctx, a.Host(), messages.CloseInput{Job: w.ID})
 		}
 		if err == nil && a.JSON {
-			return a.Object(wire.Written{V: wire.Version, Through: w.Through})
+			return a.Object(messages.InputWritten{Through: w.Through})
 		}
 		return err
 	})

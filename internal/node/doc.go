@@ -3,6 +3,7 @@
 //
 // Files:
 //
+//	attach.go           attachments to jobs
 //	ask.go              sends a request to the tree and waits for its reply
 //	check.go            what is wrong with Options
 //	dialect_host.go     the node as the host of dialects
@@ -14,6 +15,7 @@
 //	output.go           Follower, views and the screen
 //	output_keep.go      kept files, and views of finished jobs
 //	output_order.go     output order, and the byte at a time
+//	read_both.go        the end of stdout and stderr as one page
 //	request_clone.go    copies requests, so that callers may reuse their slices
 //	restore.go          the state before the node: journal and inventory
 //	run.go              runs, finds, lists, stops and measures jobs

@@ -30,7 +30,12 @@ func (h nodeHost) Do(ctx context.Context, request messages.Refusable) (any, erro
 			return messages.ShutdownDone{Survivors: left.Survivors}, nil
 		}
 		return messages.ShutdownDone{}, err
-	case messages.ReadOutput, messages.ReadScreen:
+	case messages.ReadOutput:
+		if r.Stream == messages.Both {
+			return host.Reply(n.readBoth(ctx, r))
+		}
+		return granted(askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r }))
+	case messages.ReadScreen:
 		return granted(askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r }))
 	case messages.StopCommand:
 		return h.stop(ctx, r)

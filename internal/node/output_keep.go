@@ -47,12 +47,12 @@ func hasStream(job messages.Record, stream messages.Stream) error {
 // View returns the end of what a job has written as text of at most o.Bytes bytes. Separate
 // streams come in the order in which they arrived.
 func (n *Node) View(job messages.Record, o view.Options) (view.View, error) {
-	return n.ViewAfter(job, [2]int64{}, o)
+	return n.viewAfter(job, [2]int64{}, o)
 }
 
-// ViewAfter returns the View of the output after a byte of stdout and a byte of stderr, for a job
+// viewAfter returns the View of the output after a byte of stdout and a byte of stderr, for a job
 // with separate streams.
-func (n *Node) ViewAfter(job messages.Record, behind [2]int64, o view.Options) (view.View, error) {
+func (n *Node) viewAfter(job messages.Record, behind [2]int64, o view.Options) (view.View, error) {
 	logs := make([]spill.Log, 0, len(job.Output))
 	defer func() {
 		for _, l := range logs {

@@ -175,7 +175,7 @@ func TestScreenOfAResizedTerminal(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, messages.Refusal(reply))
 	s := p.shows("10 33")
-	require.Equal(t, messages.Terminal{Rows: 10, Cols: 33}, s.Size)
+	require.Equal(t, messages.Terminal{Rows: 10, Cols: 33}, s.Terminal)
 	p.types("\r")
 	p.ends()
 }
@@ -205,7 +205,7 @@ func TestScreenOfAJobThatNeverBegan(t *testing.T) {
 	for _, job := range []messages.Record{failed, stopped} {
 		screen, err := node.Screen(ctx, job.ID)
 		require.NoError(t, err, job.End.Outcome)
-		require.Equal(t, size, screen.Size, job.End.Outcome)
+		require.Equal(t, size, screen.Terminal, job.End.Outcome)
 		require.Empty(t, strings.Join(screen.Lines, ""), job.End.Outcome)
 		typed, err := node.Ask(ctx, messages.WriteInput{Job: job.ID, Keys: "{up}"})
 		require.NoError(t, err, job.End.Outcome)

@@ -7,9 +7,9 @@ import (
 	"io"
 
 	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -46,7 +46,7 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 		switch {
 		case errors.Is(err, io.EOF) && !s.typed:
 			close(s.inputEnd)
-			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
+			_ = s.at.Say(ctx, api.AttachRequest{Kind: api.AttachCloseInput})
 			ctx, done := out.WithStdoutReader(ctx, s.Main)
 			defer done()
 			<-ctx.Done() // keep showing the job while stdout has a reader
@@ -64,7 +64,7 @@ func (s *attachSession) act(ctx context.Context, job messages.JobID, act termina
 		_, err := host.Ask(ctx, s.Host(), messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
 		return err
 	case act.End:
-		return sent(ctx, s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput}))
+		return sent(ctx, s.at.Say(ctx, api.AttachRequest{Kind: api.AttachCloseInput}))
 	case len(act.Bytes) > 0:
 		return s.write(ctx, act.Bytes)
 	}
@@ -75,7 +75,7 @@ func (s *attachSession) act(ctx context.Context, job messages.JobID, act termina
 // is dropped with a note, so that the detach keys still work; other input waits.
 func (s *attachSession) write(ctx context.Context, b []byte) error {
 	for len(b) > 0 {
-		piece := b[:min(len(b), wire.MaxAttachInput)]
+		piece := b[:min(len(b), api.MaxAttachInput)]
 		switch {
 		case s.typed && !s.at.Connected():
 			s.screen.Notef("the daemon has ended; this text was not sent")

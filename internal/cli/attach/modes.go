@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -27,7 +27,7 @@ func (s *attachSession) setJobSize(ctx context.Context, size messages.Terminal) 
 // resize requests a size for this attachment. After it ends, the size of another attached
 // client applies again.
 func (s *attachSession) resize(ctx context.Context, size messages.Terminal) {
-	_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachResize, Rows: size.Rows, Cols: size.Cols})
+	_ = s.at.Say(ctx, api.AttachRequest{Kind: api.AttachResize, Rows: size.Rows, Cols: size.Cols})
 }
 
 // queryModes stores in s.modes the sequences that give our terminal the state of the job's:
@@ -82,7 +82,7 @@ func (s *attachSession) enterModes() {
 // the input lease.
 func (s *attachSession) refused(ctx context.Context) {
 	if s.pty {
-		s.answer(ctx, wire.AttachRepaint)
+		s.answer(ctx, api.AttachRepaint)
 	}
 }
 
@@ -125,7 +125,7 @@ func (s *attachSession) filter(b []byte) []byte {
 }
 
 // setAnswering stores the byte from which our terminal answers queries, or -1 for none.
-func (s *attachSession) setAnswering(said wire.AttachEvent) {
+func (s *attachSession) setAnswering(said api.AttachEvent) {
 	s.answers, s.queryFilter.Questions = -1, false
 	if said.Held {
 		s.answers = said.Offset

@@ -11,12 +11,12 @@ import (
 
 	"troupe/client"
 	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/logs"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -97,10 +97,10 @@ func Attach(a *connect.Command, f *Flags) error {
 	if text := f.Watch && job.Terminal != (messages.Terminal{}); (s.screen.Out.Terminal || text) && !s.raw {
 		s.cleaner = &view.Cleaner{Colours: s.screen.Out.Terminal}
 	}
-	how := client.AttachOptions{Stream: job.Output[0].Stream, Offset: from, Lease: wire.AttachAsk, Terminal: s.raw && s.pty}
+	how := client.AttachOptions{Stream: job.Output[0].Stream, Offset: from, Lease: api.AttachAsk, Terminal: s.raw && s.pty}
 	s.answers, s.shown = -1, how.Offset
 	if f.Take {
-		how.Lease = wire.AttachTake
+		how.Lease = api.AttachTake
 	}
 	if f.Watch {
 		how.Lease = ""
@@ -212,7 +212,7 @@ func (s *attachSession) readOutput(ctx context.Context) error {
 			if err := s.show(h.Data, false); err != nil {
 				return out.WriteError(err)
 			}
-		case h.Said.Kind == wire.AttachEnded:
+		case h.Said.Kind == api.AttachEnded:
 			return s.ended(h.Said)
 		default:
 			s.handleMessage(ctx, h.Said)
@@ -235,21 +235,21 @@ func (s *attachSession) show(b []byte, last bool) error {
 }
 
 // handleMessage handles a message that is neither output nor its end.
-func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent) {
+func (s *attachSession) handleMessage(ctx context.Context, said api.AttachEvent) {
 	switch said.Kind {
-	case wire.AttachHello:
+	case api.AttachHello:
 		s.connected()
-	case wire.AttachAnswers:
+	case api.AttachAnswers:
 		s.setAnswering(said)
-	case wire.AttachGap:
+	case api.AttachGap:
 		s.shown = said.To
 		s.screen.Notef("%d bytes of the output were not kept", said.To-said.From)
-	case wire.AttachAsked: // we keep the lease; another client must use --take
-		s.answer(ctx, wire.AttachRefuse)
+	case api.AttachAsked: // we keep the lease; another client must use --take
+		s.answer(ctx, api.AttachRefuse)
 		s.screen.Notef("another client asks for the input lease; you keep it")
-	case wire.AttachWritten:
+	case api.AttachWritten:
 		s.window.give()
-	case wire.AttachLease:
+	case api.AttachLease:
 		if s.mayType.Store(said.Held); said.Held {
 			select {
 			case s.granted <- struct{}{}:
@@ -263,20 +263,20 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent
 			s.closeAgain(ctx)
 		}
 		switch said.Reason {
-		case wire.LeaseGranted:
+		case api.LeaseGranted:
 			if s.watches {
 				s.screen.Notef("you have the input lease now and can type")
 			}
-		case wire.LeaseTaken:
+		case api.LeaseTaken:
 			s.screen.Notef("another client took the input lease; read-only (take it back: troupe attach --take %s)", s.Args[0])
-		case wire.LeaseRefused:
+		case api.LeaseRefused:
 			if !s.watches { // else it is refused again by the next daemon
 				s.screen.Notef("another client has the input lease; read-only (take it: troupe attach --take %s)", s.Args[0])
 			}
 			s.refused(ctx)
 		}
 		s.watches, s.refusalNoted = !said.Held, false
-	case wire.AttachFailed:
+	case api.AttachFailed:
 		s.window.give()
 		if !s.typed {
 			s.window.refuse()
@@ -320,19 +320,19 @@ func (s *attachSession) closeAgain(ctx context.Context) {
 	}
 	select {
 	case <-s.inputEnd:
-		s.answer(ctx, wire.AttachCloseInput)
+		s.answer(ctx, api.AttachCloseInput)
 	default:
 	}
 }
 
 // answer sends a request from the goroutine that receives, which must not wait for a connection.
 func (s *attachSession) answer(ctx context.Context, kind string) {
-	go func() { _ = s.at.Say(ctx, wire.AttachRequest{Kind: kind}) }()
+	go func() { _ = s.at.Say(ctx, api.AttachRequest{Kind: kind}) }()
 }
 
 // ended finishes the output, waits for the job's record and exits with its status. Without a
 // job in the message it returns nil.
-func (s *attachSession) ended(said wire.AttachEvent) error {
+func (s *attachSession) ended(said api.AttachEvent) error {
 	if err := s.show(nil, true); err != nil {
 		return out.WriteError(err)
 	}

@@ -23,8 +23,8 @@ func (s *attachSession) watchTerminal(job messages.Record) (from int64, leave fu
 	if err != nil {
 		return from, leave // fall back to text
 	}
-	if ours := cli.TerminalSize(s.Main); ours.Rows < now.Size.Rows || ours.Cols < now.Size.Cols {
-		s.screen.Notef("the terminal of job %s has %d rows and %d columns; this terminal is smaller", job.ID, now.Size.Rows, now.Size.Cols)
+	if ours := cli.TerminalSize(s.Main); ours.Rows < now.Terminal.Rows || ours.Cols < now.Terminal.Cols {
+		s.screen.Notef("the terminal of job %s has %d rows and %d columns; this terminal is smaller", job.ID, now.Terminal.Rows, now.Terminal.Cols)
 	}
 	s.raw = true
 	s.screen.Follows(s.Main)

@@ -13,7 +13,6 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -192,7 +191,7 @@ func ExitAs(a *Command, job messages.Record) error {
 func Acknowledge(a *Command, r messages.For[messages.Acknowledged]) error {
 	_, err := host.Ask(a.Ctx, a.Host(), r)
 	if err == nil && a.JSON {
-		return a.Object(wire.Acknowledged{V: wire.Version})
+		return a.Object(messages.Acknowledged{})
 	}
 	return err
 }

@@ -12,7 +12,6 @@ import (
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -105,7 +104,7 @@ func Print(a *connect.Command, f *Flags) error {
 		if err != nil {
 			return err
 		}
-		return a.Object(pageObject(page))
+		return a.Object(page)
 	}
 	s := terminal.NewPrinter(a.Main)
 	var printers []*Printer
@@ -233,16 +232,4 @@ func (f *Flags) view() messages.View {
 		v.Kind, v.Offset, v.Lines = messages.ViewPage, max(f.Offset, 1), int(max(f.Limit, 1)) // without a limit, one line: its first byte is looked for
 	}
 	return v
-}
-
-// pageObject returns a page as the API shows it.
-func pageObject(p messages.OutputPage) wire.Page {
-	lines := &p.Lines
-	if p.Lines == 0 && !p.LinesExact { // they were not counted
-		lines = nil
-	}
-	return wire.Page{
-		V: wire.Version, Job: p.Job, Stream: p.Stream.String(), Text: p.Text, From: p.From, To: p.To, Line: p.Line, Bytes: p.Bytes,
-		Lines: lines, LinesExact: p.LinesExact, Truncated: p.Truncated, Gaps: wire.List(p.Gaps), Closed: p.Closed,
-	}
 }

@@ -33,3 +33,11 @@ func PlainJSON(v any) ([]byte, error) {
 	err := e.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
+
+// List returns v, which is never null in JSON.
+func List[T any](v []T) []T {
+	if v == nil {
+		return []T{}
+	}
+	return v
+}

@@ -8,8 +8,8 @@ import (
 
 	"troupe/client"
 	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/cli/connect"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -21,7 +21,7 @@ type daemonPlace struct {
 	text   bool // whether the reply includes the end of the output
 
 	mu    sync.Mutex
-	shown *wire.Shown // text of the reply; nil: none
+	shown *api.Shown // text of the reply; nil: none
 }
 
 // newRemote returns the daemon as the host of the command. person: a user reads our notes, for
@@ -38,7 +38,7 @@ func (d *daemonPlace) submit(ctx context.Context, r messages.RunCommand, known f
 		with = append(with, client.WithText(view.DefaultBytes))
 	}
 	return func() (messages.Record, error) {
-		result, err := connect.RetryBusy(ctx, connect.IsBusy, func() (wire.Result, error) { return d.client.Run(ctx, r, with...) })
+		result, err := connect.RetryBusy(ctx, connect.IsBusy, func() (api.Result, error) { return d.client.Run(ctx, r, with...) })
 		d.mu.Lock()
 		d.shown = result.Text
 		d.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -21,18 +21,18 @@ type reply func(http.ResponseWriter)
 // sends is a part of an output of 13 bytes, which ends before a gap or at the end.
 func sends(text, next, gaps string) reply {
 	return func(w http.ResponseWriter) {
-		w.Header().Set("Trailer", wire.NextTrailer+", "+wire.GapsTrailer)
-		w.Header().Set(wire.SizeHeader, "13")
+		w.Header().Set("Trailer", api.NextTrailer+", "+api.GapsTrailer)
+		w.Header().Set(api.SizeHeader, "13")
 		_, _ = io.WriteString(w, text)
-		w.Header().Set(wire.NextTrailer, next)
-		w.Header().Set(wire.GapsTrailer, gaps)
+		w.Header().Set(api.NextTrailer, next)
+		w.Header().Set(api.GapsTrailer, gaps)
 	}
 }
 
 // knowsNoJob is a daemon that our run has not reached yet.
 func knowsNoJob(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNotFound)
-	_ = json.NewEncoder(w).Encode(wire.ErrorBody{V: wire.Version, Error: *messages.NoSuchJob("U1")})
+	_ = json.NewEncoder(w).Encode(api.ErrorBody{Error: *messages.NoSuchJob("U1")})
 }
 
 // outputOf returns the host of a job whose output has these replies, and the queries for them.
@@ -44,7 +44,7 @@ func outputOf(t *testing.T, replies ...reply) (*jobHost, chan string) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/version", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(wire.About{V: wire.Version})
+		_ = json.NewEncoder(w).Encode(api.About{})
 	})
 	mux.HandleFunc("GET /v1/jobs/U1/output", func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.Query().Get("offset") + "+" + r.URL.Query().Get("limit")

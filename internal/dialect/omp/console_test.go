@@ -207,7 +207,7 @@ func TestTheConsoleCannotBeShown(t *testing.T) {
 
 func TestR110_AFrameIsDrawn(t *testing.T) {
 	f := frameOf("seq 3\nvim  \x1b[31mfile\x1b[0m", messages.Record{}, messages.ScreenText{
-		Lines: []string{"1", "2", "3", "", "", ""}, Row: 3, Visible: true,
+		Lines: []string{"1", "2", "3", "", "", ""}, Cursor: messages.Cursor{Row: 3, Visible: true},
 	})
 	require.Equal(t, strings.TrimPrefix(`
 ╭ ▶ Console ──────────────────────────────────────╮
@@ -219,7 +219,7 @@ func TestR110_AFrameIsDrawn(t *testing.T) {
 │Esc kills the command; all other keys go to it   │
 ╰─────────────────────────────────────────────────╯`, "\n"), strings.Join(f.Draw(messages.Terminal{Rows: 20, Cols: 51}), "\n"))
 	f = frameOf(strings.Repeat("long ", 20), messages.Record{End: messages.End{Outcome: messages.Exited, Code: new(2)}}, messages.ScreenText{
-		Lines: []string{"1", "2", "3", "世界世界世界世界世界世界世界世界世界", "", ""}, Row: 0, Visible: true,
+		Lines: []string{"1", "2", "3", "世界世界世界世界世界世界世界世界世界", "", ""}, Cursor: messages.Cursor{Visible: true},
 	})
 	require.Equal(t, strings.TrimPrefix(`
 ╭ ✗ Console ───────────────────╮

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -37,7 +37,7 @@ type attachment struct {
 	uid     messages.UID
 	from    Output
 	least   int64 // minimal end of the output, in bytes
-	notices chan wire.AttachEvent
+	notices chan api.AttachEvent
 	answers chan struct{} // one entry for each reply among the notices
 	inputs  chan inputRequest
 	sizes   chan resizeRequest // independent of the inputs
@@ -54,15 +54,15 @@ type inputRequest struct {
 
 // attach answers with a WebSocket.
 func (c *request) attach() error {
-	offset, err := c.number("offset", 0, 0, math.MaxInt64)
+	offset, err := c.query.Number("offset", 0, 0, math.MaxInt64)
 	if err != nil {
 		return err
 	}
-	want := c.text("lease")
-	if want != "" && want != wire.AttachAsk && want != wire.AttachTake {
+	want := c.query.Text("lease")
+	if want != "" && want != api.AttachAsk && want != api.AttachTake {
 		return messages.Invalid("lease", "lease must be ask or take; leave it out to watch")
 	}
-	terminal, err := c.flag("terminal")
+	terminal, err := c.query.Flag("terminal")
 	if err != nil {
 		return err
 	}
@@ -89,17 +89,17 @@ func (c *request) attach() error {
 		return errAnswered // the library has sent the error
 	}
 	defer func() { _ = conn.CloseNow() }()
-	conn.SetReadLimit(wire.MaxAttachInput)
+	conn.SetReadLimit(api.MaxAttachInput)
 	a := &attachment{
 		request: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
-		notices: make(chan wire.AttachEvent, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan inputRequest, maxInputs),
+		notices: make(chan api.AttachEvent, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan inputRequest, maxInputs),
 		sizes: make(chan resizeRequest, maxSizes), shown: newShown(terminal),
 	}
 	defer a.untilClosing()()
 	a.join(a)
 	defer a.leave(a)
 	defer a.givesBack()
-	if err := a.say(ctx, wire.AttachEvent{Kind: wire.AttachHello, Job: &job, Stream: out.Stream.String(), Offset: offset}); err != nil {
+	if err := a.say(ctx, api.AttachEvent{Kind: api.AttachHello, Job: &job, Stream: out.Stream.String(), Offset: offset}); err != nil {
 		return errAnswered
 	}
 	if want != "" {
@@ -150,7 +150,7 @@ func (a *attachment) listen(ctx context.Context) {
 			return
 		}
 		if refused := a.heard(kind, b); refused != nil {
-			a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: refused})
+			a.answer(ctx, api.AttachEvent{Kind: api.AttachFailed, Error: refused})
 		}
 	}
 }
@@ -161,27 +161,27 @@ func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error
 	if kind == websocket.MessageBinary {
 		return a.enqueue(inputRequest{request: messages.WriteInput{Job: job, Data: b}, after: a.sized})
 	}
-	var r wire.AttachRequest
-	if err := wire.Decode(b, &r); err != nil {
+	var r api.AttachRequest
+	if err := api.Decode(b, &r); err != nil {
 		return err
 	}
 	switch r.Kind {
-	case wire.AttachYield:
+	case api.AttachYield:
 		a.givesBack()
 		a.change(a, r.Kind)
 		return nil
-	case wire.AttachAsk, wire.AttachTake, wire.AttachRefuse:
+	case api.AttachAsk, api.AttachTake, api.AttachRefuse:
 		a.change(a, r.Kind)
 		return nil
-	case wire.AttachCloseInput:
+	case api.AttachCloseInput:
 		return a.enqueue(inputRequest{request: messages.CloseInput{Job: job}, after: a.sized})
-	case wire.AttachResize:
+	case api.AttachResize:
 		size := messages.Terminal{Rows: r.Rows, Cols: r.Cols}
 		if err := size.Check(); err != nil {
 			return err
 		}
 		return a.wantsSize(size)
-	case wire.AttachRepaint:
+	case api.AttachRepaint:
 		return a.wantsSize(messages.Terminal{})
 	}
 	return messages.Invalid("type", fmt.Sprintf("invalid type %.64q: use close_input, resize, repaint, ask, take, yield or refuse", r.Kind))
@@ -229,15 +229,15 @@ func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
 	case ctx.Err() != nil:
 	case err != nil && a.coded(err).Code == messages.ShuttingDown: // the input of a run or of a lost connection is not acknowledged either
 	case err != nil:
-		a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(err)})
+		a.answer(ctx, api.AttachEvent{Kind: api.AttachFailed, Error: a.coded(err)})
 	case ok:
-		a.answer(ctx, wire.AttachEvent{Kind: wire.AttachWritten, Through: written.Through})
+		a.answer(ctx, api.AttachEvent{Kind: api.AttachWritten, Through: written.Through})
 	}
 }
 
 // answer queues a reply to the client. It waits for room, so that a client that sends
 // much gets every reply; its next messages wait meanwhile.
-func (a *attachment) answer(ctx context.Context, said wire.AttachEvent) {
+func (a *attachment) answer(ctx context.Context, said api.AttachEvent) {
 	select {
 	case a.answers <- struct{}{}:
 		a.notice(said)
@@ -247,7 +247,7 @@ func (a *attachment) answer(ctx context.Context, said wire.AttachEvent) {
 
 // notice queues a notice without waiting for the client. A client whose queue is full
 // is disconnected.
-func (a *attachment) notice(said wire.AttachEvent) {
+func (a *attachment) notice(said api.AttachEvent) {
 	select {
 	case a.notices <- said:
 	default:
@@ -263,7 +263,7 @@ func (a *attachment) tell(ctx context.Context) {
 				a.cancel()
 				return
 			}
-			if said.Kind == wire.AttachFailed || said.Kind == wire.AttachWritten {
+			if said.Kind == api.AttachFailed || said.Kind == api.AttachWritten {
 				<-a.answers
 			}
 		case <-ctx.Done():
@@ -272,8 +272,7 @@ func (a *attachment) tell(ctx context.Context) {
 	}
 }
 
-func (a *attachment) say(ctx context.Context, said wire.AttachEvent) error {
-	said.V = wire.Version
+func (a *attachment) say(ctx context.Context, said api.AttachEvent) error {
 	b, err := compact(said)
 	if err != nil {
 		return err
@@ -290,7 +289,7 @@ func (a *attachment) output(ctx context.Context) {
 	for {
 		n, err := a.from.Read(buf)
 		for gaps := a.from.Gaps(); reported < len(gaps) && !a.from.Removed(); reported++ {
-			if a.say(ctx, wire.AttachEvent{Kind: wire.AttachGap, From: gaps[reported].From, To: gaps[reported].To}) != nil {
+			if a.say(ctx, api.AttachEvent{Kind: api.AttachGap, From: gaps[reported].From, To: gaps[reported].To}) != nil {
 				return
 			}
 		}
@@ -302,7 +301,7 @@ func (a *attachment) output(ctx context.Context) {
 		}
 		if errors.Is(err, io.EOF) {
 			if a.from.Offset() < a.least || a.from.Removed() && a.least > 0 {
-				_ = a.say(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
+				_ = a.say(ctx, api.AttachEvent{Kind: api.AttachFailed, Error: a.coded(messages.OutputForgotten())})
 			}
 			a.end(ctx)
 			return
@@ -347,7 +346,7 @@ func (a *attachment) goAway() {
 
 // end reports the end of the output and the job's record.
 func (a *attachment) end(ctx context.Context) {
-	said := wire.AttachEvent{Kind: wire.AttachEnded, Offset: a.from.Offset()}
+	said := api.AttachEvent{Kind: api.AttachEnded, Offset: a.from.Offset()}
 	if job, err := a.node.Job(ctx, messages.JobID(a.uid)); err == nil {
 		said.Job = &job
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -34,14 +34,14 @@ func TestFaultInputOfAnEndingDaemonIsNotAcknowledged(t *testing.T) {
 	}{
 		"it leaves the job to the next daemon": {answeringNode{reply: refused(messages.ShuttingDown)}, nil},
 		"its node has ended":                   {answeringNode{err: errors.New("the node is closed")}, nil},
-		"the job takes it":                     {answeringNode{reply: messages.InputWritten{Through: 3}}, []string{wire.AttachWritten}},
-		"the job has ended":                    {answeringNode{reply: refused(messages.JobFinished)}, []string{wire.AttachFailed}},
-		"its actor has failed":                 {answeringNode{reply: refused(messages.Internal)}, []string{wire.AttachFailed}},
+		"the job takes it":                     {answeringNode{reply: messages.InputWritten{Through: 3}}, []string{api.AttachWritten}},
+		"the job has ended":                    {answeringNode{reply: refused(messages.JobFinished)}, []string{api.AttachFailed}},
+		"its actor has failed":                 {answeringNode{reply: refused(messages.Internal)}, []string{api.AttachFailed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &attachment{
 				request: &request{Server: New(Options{Node: c.node})}, uid: "job",
-				notices: make(chan wire.AttachEvent, maxNotices), answers: make(chan struct{}, maxAnswers),
+				notices: make(chan api.AttachEvent, maxNotices), answers: make(chan struct{}, maxAnswers),
 			}
 			a.perform(t.Context(), messages.WriteInput{Job: "job", Data: []byte("one")})
 			var kinds []string

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -22,7 +22,7 @@ func (d *daemon) attach(id messages.JobID, how client.AttachOptions) *attached {
 	require.NoError(d.t, err)
 	a := &attached{Attachment: conn, t: d.t}
 	d.t.Cleanup(func() { _ = a.Close() })
-	hello := a.said(wire.AttachHello)
+	hello := a.said(api.AttachHello)
 	require.Equal(d.t, how.Offset, hello.Offset)
 	return a
 }
@@ -34,7 +34,7 @@ type attached struct {
 }
 
 // said waits for a message of a kind; what is printed meanwhile is kept.
-func (a *attached) said(kind string) wire.AttachEvent {
+func (a *attached) said(kind string) api.AttachEvent {
 	a.t.Helper()
 	for {
 		ctx, cancel := context.WithTimeout(a.t.Context(), patience)
@@ -45,7 +45,7 @@ func (a *attached) said(kind string) wire.AttachEvent {
 		if h.Said.Kind == kind {
 			return h.Said
 		}
-		if h.Said.Kind != "" && h.Said.Kind != wire.AttachWritten {
+		if h.Said.Kind != "" && h.Said.Kind != api.AttachWritten {
 			a.t.Fatalf("got %+v, want %s", h.Said, kind)
 		}
 	}
@@ -53,7 +53,7 @@ func (a *attached) said(kind string) wire.AttachEvent {
 
 func (a *attached) says(kind string) {
 	a.t.Helper()
-	require.NoError(a.t, a.Say(a.t.Context(), wire.AttachRequest{Kind: kind}))
+	require.NoError(a.t, a.Say(a.t.Context(), api.AttachRequest{Kind: kind}))
 }
 
 // An attachment shows the output from an offset on, and writes to the job.
@@ -61,16 +61,16 @@ func TestAttach(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Program: messages.Program{Text: "echo ready; while read x; do echo got $x; done; exit 4"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
-	a := d.attach(job.ID, client.AttachOptions{Offset: 2, Lease: wire.AttachAsk})
-	require.True(t, a.said(wire.AttachLease).Held)
+	a := d.attach(job.ID, client.AttachOptions{Offset: 2, Lease: api.AttachAsk})
+	require.True(t, a.said(api.AttachLease).Held)
 	require.NoError(t, a.Write(t.Context(), []byte("one\n")))
-	require.Equal(t, int64(4), a.said(wire.AttachWritten).Through)
-	require.NoError(t, a.Say(t.Context(), wire.AttachRequest{Kind: wire.AttachResize, Rows: 5, Cols: 5}))
-	require.Equal(t, messages.Unsupported, a.said(wire.AttachFailed).Error.Code)
+	require.Equal(t, int64(4), a.said(api.AttachWritten).Through)
+	require.NoError(t, a.Say(t.Context(), api.AttachRequest{Kind: api.AttachResize, Rows: 5, Cols: 5}))
+	require.Equal(t, messages.Unsupported, a.said(api.AttachFailed).Error.Code)
 	a.says("dance")
-	require.Equal(t, "type", a.said(wire.AttachFailed).Error.Reason)
-	a.says(wire.AttachCloseInput)
-	end := a.said(wire.AttachEnded)
+	require.Equal(t, "type", a.said(api.AttachFailed).Error.Reason)
+	a.says(api.AttachCloseInput)
+	end := a.said(api.AttachEnded)
 	require.Equal(t, "ady\ngot one\n", string(a.data))
 	require.Equal(t, int64(14), end.Offset)
 	_, err := a.Next(t.Context())
@@ -78,7 +78,7 @@ func TestAttach(t *testing.T) {
 	require.Equal(t, 4, d.awaits(job.ID, messages.Condition{}).ExitCode())
 
 	a = d.attach(job.ID, client.AttachOptions{}) // one that has ended is shown, too
-	require.Equal(t, 4, a.said(wire.AttachEnded).Job.ExitCode())
+	require.Equal(t, 4, a.said(api.AttachEnded).Job.ExitCode())
 	require.Equal(t, "ready\ngot one\n", string(a.data))
 }
 
@@ -87,35 +87,35 @@ func TestAttach(t *testing.T) {
 func TestAttachLease(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Program: messages.Program{Text: "cat"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
-	one, two := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
-	require.True(t, one.said(wire.AttachLease).Held)
+	one, two := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
+	require.True(t, one.said(api.AttachLease).Held)
 	require.NoError(t, two.Write(t.Context(), []byte("intruder\n")))
-	refused := two.said(wire.AttachFailed).Error
+	refused := two.said(api.AttachFailed).Error
 	require.Equal(t, messages.Refused, refused.Code)
 	require.Contains(t, refused.Hint, "troupe attach --take")
 
-	two.says(wire.AttachAsk)
-	one.said(wire.AttachAsked)
-	one.says(wire.AttachRefuse)
-	require.Equal(t, wire.LeaseRefused, two.said(wire.AttachLease).Reason)
-	two.says(wire.AttachAsk)
-	one.said(wire.AttachAsked)
-	one.says(wire.AttachYield)
-	require.Equal(t, wire.LeaseYielded, one.said(wire.AttachLease).Reason)
-	require.True(t, two.said(wire.AttachLease).Held)
+	two.says(api.AttachAsk)
+	one.said(api.AttachAsked)
+	one.says(api.AttachRefuse)
+	require.Equal(t, api.LeaseRefused, two.said(api.AttachLease).Reason)
+	two.says(api.AttachAsk)
+	one.said(api.AttachAsked)
+	one.says(api.AttachYield)
+	require.Equal(t, api.LeaseYielded, one.said(api.AttachLease).Reason)
+	require.True(t, two.said(api.AttachLease).Held)
 	require.NoError(t, two.Write(t.Context(), []byte("two\n")))
-	two.said(wire.AttachWritten)
+	two.said(api.AttachWritten)
 
-	one.says(wire.AttachTake)
-	require.True(t, one.said(wire.AttachLease).Held)
-	lost := two.said(wire.AttachLease)
-	require.Equal(t, wire.AttachEvent{V: 1, Kind: wire.AttachLease, Reason: wire.LeaseTaken}, lost)
-	two.says(wire.AttachAsk)
-	one.said(wire.AttachAsked)
+	one.says(api.AttachTake)
+	require.True(t, one.said(api.AttachLease).Held)
+	lost := two.said(api.AttachLease)
+	require.Equal(t, api.AttachEvent{Kind: api.AttachLease, Reason: api.LeaseTaken}, lost)
+	two.says(api.AttachAsk)
+	one.said(api.AttachAsked)
 	require.NoError(t, one.Close()) // who goes gives it to whoever asked
-	require.True(t, two.said(wire.AttachLease).Held)
-	two.says(wire.AttachCloseInput)
-	two.said(wire.AttachEnded)
+	require.True(t, two.said(api.AttachLease).Held)
+	two.says(api.AttachCloseInput)
+	two.said(api.AttachEnded)
 	require.Equal(t, "two\n", string(two.data))
 }
 
@@ -124,10 +124,10 @@ func TestFaultAttachedReaderStops(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Program: messages.Program{Text: "read x; head -c 8000000 /dev/zero; read x; exit 3"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
 	stalled := d.attach(job.ID, client.AttachOptions{})
-	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
-	require.True(t, a.said(wire.AttachLease).Held)
+	a := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk})
+	require.True(t, a.said(api.AttachLease).Held)
 	require.NoError(t, a.Write(t.Context(), []byte("\n\n")))
-	require.Equal(t, int64(8_000_000), a.said(wire.AttachEnded).Offset)
+	require.Equal(t, int64(8_000_000), a.said(api.AttachEnded).Offset)
 	require.Len(t, a.data, 8_000_000)
 	require.Equal(t, 3, d.awaits(job.ID, messages.Condition{}).ExitCode())
 	require.NoError(t, stalled.Close())
@@ -138,20 +138,20 @@ func TestFaultAttachedReaderStops(t *testing.T) {
 func TestFaultAttachedJobDoesNotRead(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Program: messages.Program{Text: "echo here; sleep 60"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
-	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
-	require.True(t, a.said(wire.AttachLease).Held)
+	a := d.attach(job.ID, client.AttachOptions{Lease: api.AttachTake})
+	require.True(t, a.said(api.AttachLease).Held)
 	const pieces = 100
-	require.NoError(t, a.Write(t.Context(), make([]byte, pieces*wire.MaxAttachInput)))
+	require.NoError(t, a.Write(t.Context(), make([]byte, pieces*api.MaxAttachInput)))
 	a.says("dance")
-	refused, last := 0, a.said(wire.AttachFailed).Error
-	for ; last.Code == messages.ResourceExhausted; last = a.said(wire.AttachFailed).Error {
+	refused, last := 0, a.said(api.AttachFailed).Error
+	for ; last.Code == messages.ResourceExhausted; last = a.said(api.AttachFailed).Error {
 		refused++
 	}
 	require.Equal(t, "type", last.Reason)
 	require.Greater(t, refused, pieces/2) // else they wait for the job
 	require.NoError(t, a.Close())
-	b := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
-	require.NotEmpty(t, b.said(wire.AttachLease).Reason)
+	b := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk})
+	require.NotEmpty(t, b.said(api.AttachLease).Reason)
 }
 
 // The size of a terminal changes though its job reads nothing of what is typed.
@@ -161,10 +161,10 @@ func TestFaultAttachedTerminalIsFull(t *testing.T) {
 		Program: messages.Program{Text: "trap 'stty size' WINCH; stty raw -echo; echo up; while :; do sleep 60 & wait; done"}, Stdio: messages.Stdio{Terminal: messages.Terminal{Rows: 24, Cols: 80}},
 	})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "up"})
-	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
-	require.True(t, a.said(wire.AttachLease).Held)
-	require.NoError(t, a.Write(t.Context(), make([]byte, 2*wire.MaxAttachInput)))
-	require.NoError(t, a.Say(t.Context(), wire.AttachRequest{Kind: wire.AttachResize, Rows: 33, Cols: 66}))
+	a := d.attach(job.ID, client.AttachOptions{Lease: api.AttachTake})
+	require.True(t, a.said(api.AttachLease).Held)
+	require.NoError(t, a.Write(t.Context(), make([]byte, 2*api.MaxAttachInput)))
+	require.NoError(t, a.Say(t.Context(), api.AttachRequest{Kind: api.AttachResize, Rows: 33, Cols: 66}))
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "33 66"})
 }
 
@@ -233,23 +233,23 @@ func TestSecurityWebSocketOrigin(t *testing.T) {
 func TestAttachLeaseIsGivenOn(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Program: messages.Program{Text: "cat"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
-	one, watches := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
-	require.True(t, one.said(wire.AttachLease).Held)
-	two := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
-	one.said(wire.AttachAsked)
-	one.says(wire.AttachRefuse)
-	require.Equal(t, wire.LeaseRefused, two.said(wire.AttachLease).Reason)
-	three := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
-	require.True(t, three.said(wire.AttachLease).Held)
-	require.Equal(t, wire.LeaseTaken, one.said(wire.AttachLease).Reason)
+	one, watches := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
+	require.True(t, one.said(api.AttachLease).Held)
+	two := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk})
+	one.said(api.AttachAsked)
+	one.says(api.AttachRefuse)
+	require.Equal(t, api.LeaseRefused, two.said(api.AttachLease).Reason)
+	three := d.attach(job.ID, client.AttachOptions{Lease: api.AttachTake})
+	require.True(t, three.said(api.AttachLease).Held)
+	require.Equal(t, api.LeaseTaken, one.said(api.AttachLease).Reason)
 	require.NoError(t, three.Close())
-	require.Equal(t, wire.AttachEvent{V: 1, Kind: wire.AttachLease, Held: true, Reason: wire.LeaseGranted}, one.said(wire.AttachLease))
+	require.Equal(t, api.AttachEvent{Kind: api.AttachLease, Held: true, Reason: api.LeaseGranted}, one.said(api.AttachLease))
 	require.NoError(t, one.Close())
-	require.True(t, two.said(wire.AttachLease).Held)
+	require.True(t, two.said(api.AttachLease).Held)
 	require.NoError(t, two.Write(t.Context(), []byte("two\n")))
-	two.said(wire.AttachWritten)
-	two.says(wire.AttachYield)
-	require.Equal(t, wire.LeaseYielded, two.said(wire.AttachLease).Reason)
+	two.said(api.AttachWritten)
+	two.says(api.AttachYield)
+	require.Equal(t, api.LeaseYielded, two.said(api.AttachLease).Reason)
 	require.NoError(t, watches.Write(t.Context(), []byte("intruder\n")))
-	require.Equal(t, "the input lease is free, and this attachment does not have it", watches.said(wire.AttachFailed).Error.Message)
+	require.Equal(t, "the input lease is free, and this attachment does not have it", watches.said(api.AttachFailed).Error.Message)
 }

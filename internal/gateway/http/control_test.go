@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -90,9 +91,10 @@ func TestAnswersHaveTheSizesOfOutputs(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
-	require.NoError(t, d.client.OpenScope(t.Context(), messages.OpenScope{Path: "heir", Quota: messages.ScopeQuota{Jobs: 3}}))
+	_, err := host.Ask(t.Context(), d.client.Host(), messages.OpenScope{Path: "heir", Quota: messages.ScopeQuota{Jobs: 3}})
+	require.NoError(t, err)
 	require.NoError(t, d.client.HandOver(t.Context(), messages.HandOver{Job: job.ID, To: "heir"}))
-	job, err := d.client.Job(t.Context(), job.ID)
+	job, err = d.client.Job(t.Context(), job.ID)
 	require.NoError(t, err)
 	require.Equal(t, messages.ScopePath("heir"), job.Scope)
 	scopes, err := d.client.Scopes(t.Context(), "heir")
@@ -100,7 +102,7 @@ func TestHandOver(t *testing.T) {
 	require.Len(t, scopes, 1)
 	require.Equal(t, 1, scopes[0].Jobs)
 	require.Equal(t, messages.ScopeQuota{Jobs: 3}, scopes[0].Quota)
-	closed, err := d.client.CloseScope(t.Context(), messages.CloseScope{Path: "heir", Reason: "over"})
+	closed, err := host.Ask(t.Context(), d.client.Host(), messages.CloseScope{Path: "heir", Reason: "over"})
 	require.NoError(t, err)
 	require.Equal(t, []messages.JobID{job.ID}, closed.Jobs)
 	job, err = d.client.Job(t.Context(), job.ID)
@@ -111,10 +113,10 @@ func TestHandOver(t *testing.T) {
 func TestSessions(t *testing.T) {
 	d := start(t, nil)
 	dir := t.TempDir()
-	info, err := d.client.OpenSession(t.Context(), messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Dir: dir}})
+	info, err := host.Ask(t.Context(), d.client.Host(), messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Dir: dir}})
 	require.NoError(t, err)
-	require.Equal(t, dir, info.Dir)
-	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Env: messages.Env{Set: []string{"A=b"}}}})
+	require.Equal(t, dir, info.Info.Dir)
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Env: messages.Env{Set: []string{"A=b"}}}})
 	coded(t, err, messages.Unsupported, "env")
 	_, err = d.client.Run(t.Context(), messages.RunCommand{Session: "build", Program: messages.Program{Text: "true"}, Open: &messages.SessionPlan{Backend: messages.BackendShell}})
 	coded(t, err, messages.Conflict, "session")
@@ -177,7 +179,8 @@ func TestWait(t *testing.T) {
 // The daemon tells of itself, and ends when it is asked to.
 func TestDaemon(t *testing.T) {
 	d := start(t, nil)
-	require.NoError(t, d.client.Health(t.Context()))
+	_, err := d.client.Problems(t.Context())
+	require.NoError(t, err)
 	about, err := d.client.Version(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "test", about.Version)
@@ -191,7 +194,8 @@ func TestDaemon(t *testing.T) {
 	coded(t, err, messages.Unsupported, "shutdown")
 
 	require.NoError(t, d.node.Shutdown(t.Context(), messages.ShutdownNode{Grace: -1}))
-	coded(t, d.client.Health(t.Context()), messages.ShuttingDown, "")
+	_, err = d.client.Problems(t.Context())
+	coded(t, err, messages.ShuttingDown, "")
 	_, err = d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}})
 	coded(t, err, messages.ShuttingDown, "")
 	require.True(t, strings.Contains(err.Error(), "ended"), err)

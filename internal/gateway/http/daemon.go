@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -15,7 +15,7 @@ func (c *request) health() error {
 	if err := c.node.Err(); err != nil {
 		return err
 	}
-	h := wire.Health{V: wire.Version, OK: true}
+	h := api.Health{OK: true}
 	if c.options.Keeper != nil {
 		if err := c.options.Keeper(); err != nil {
 			h.Keeper = err.Error()
@@ -30,7 +30,7 @@ func (c *request) health() error {
 }
 
 func (c *request) version() error {
-	about := wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid(), State: c.options.State}
+	about := api.About{Version: c.options.Version, PID: os.Getpid(), State: c.options.State}
 	if c.options.Holder != nil {
 		about.Keeper = c.options.Holder()
 	}
@@ -51,8 +51,8 @@ func (c *request) stats() error {
 	if err != nil {
 		return err
 	}
-	out := wire.Stats{
-		V: wire.Version, Jobs: map[messages.State]int{}, Scopes: len(scopes.Scopes), Sessions: len(sessions.Sessions),
+	out := api.Stats{
+		Jobs: map[messages.State]int{}, Scopes: len(scopes.Scopes), Sessions: len(sessions.Sessions),
 		Connections: int(c.open.Load()), Subscriptions: int(c.subscriptions.Load()), UptimeMS: time.Since(c.began).Milliseconds(),
 		Version: c.options.Version, PID: os.Getpid(),
 	}
@@ -68,8 +68,8 @@ func (c *request) stats() error {
 
 // shutdown shuts down the node. It goes on if the client disconnects.
 func (c *request) shutdown() error {
-	var body wire.ShutDown
-	if err := c.body(&body, maxBody); err != nil {
+	r, err := read[messages.ShutdownNode](c)
+	if err != nil {
 		return err
 	}
 	if c.root != "" {
@@ -80,13 +80,9 @@ func (c *request) shutdown() error {
 			Code: messages.Unsupported, Reason: "shutdown", Message: "cannot shut down this node: it is part of another program", Hint: "stop that program",
 		}
 	}
-	grace, err := graceOf(body.Grace)
+	left, err := c.options.Shutdown(context.WithoutCancel(c.ctx), r)
 	if err != nil {
 		return err
 	}
-	left, err := c.options.Shutdown(context.WithoutCancel(c.ctx), messages.ShutdownNode{KeepJobs: !body.StopJobs, Grace: grace, Reason: body.Reason})
-	if err != nil {
-		return err
-	}
-	return c.reply(http.StatusOK, wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
+	return c.reply(http.StatusOK, messages.ShutdownDone{Survivors: left})
 }

@@ -1,7 +1,7 @@
 // Package http serves the API of the daemon: HTTP and JSON on a unix socket of one
 // user. It can also serve loopback TCP with a token. It decodes a request, asks the
-// node and encodes the reply. Package wire defines the JSON, openapi.yaml the whole
-// API, package client its Go client.
+// node and encodes the reply. Package api has the table of the API, openapi.yaml
+// describes it, package client is its Go client.
 //
 //	listener, err := http.Listen(socket)           // before the node is opened
 //	server := http.New(http.Options{Node: http.AdaptNode(node)})
@@ -12,15 +12,15 @@
 // closes, the job is stopped. To keep the jobs, shut down the node before the server.
 //
 // Every error is {"v":1,"error":{"code","reason","message","hint"}} with the status that
-// errors.go gives its code. Requests are strict: an unknown field or parameter is an
+// package api gives its code. Requests are strict: an unknown field or parameter is an
 // error that names it.
 //
 //	admission.go        accepts connections within limits, from our own user
 //	attach.go           a WebSocket to a job's terminal or pipes
 //	auth.go             checks of Host, Origin and token
-//	control.go          stop, signal, promote, deadline, input, resize, handover
+//	control.go          stop, resize
 //	daemon.go           health, version, stats, shutdown
-//	errors.go           HTTP statuses of the error codes
+//	errors.go           errors of the node and the server as coded ones
 //	events.go           facts as server-sent events
 //	hang_up.go          waits for the end of a connection
 //	input_lease.go      which attachment may write to a job
@@ -30,22 +30,22 @@
 //	left_scope.go       refuses late requests of a client whose lease has ended
 //	listen_socket.go    opens and checks the daemon's socket
 //	node_adapter.go     the interface to the node
+//	open_session.go     sessions and scopes
 //	openapi.go          sends the description of the API
 //	output.go           bytes of one stream
 //	output_both.go      both streams as frames, in the order of their arrival
+//	pass.go             passes a request to the node, within what its client may use
 //	pause_output.go     pauses a job's output while a request is open
 //	places.go           bounds the connections of a listener
 //	read_view.go        bounded views of an output as text
 //	request.go          bodies, parameters and replies of requests
 //	resize.go           the terminal size of an attachment
-//	routes.go           the table of the API
+//	routes.go           routes requests to their handlers
 //	run.go              runs a command
 //	scope_lease.go      scopes that end with their client's connection
 //	server.go           options, limits, start and end of the server
-//	sessions_scopes.go  sessions and scopes
 //	terminal_view.go    which terminal answers the queries in an output
 //	token.go            the token and the listener of TCP
 //	token_bucket.go     bounds requests over TCP, and long requests
-//	wait.go             waits for jobs
 //	while_connected.go  a context that ends with the client's connection
 package http

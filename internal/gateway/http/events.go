@@ -10,7 +10,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -28,11 +28,11 @@ func (c *request) events() error {
 	if err != nil {
 		return err
 	}
-	past, err := c.flag("past")
+	past, err := c.query.Flag("past")
 	if err != nil {
 		return err
 	}
-	if past && c.text("now") == "true" {
+	if past && c.query.Text("now") == "true" {
 		return messages.Invalid("past", "past and now exclude each other; use one of them")
 	}
 	c.subscriptions.Add(1)
@@ -60,7 +60,7 @@ func (c *request) events() error {
 		if r.After > sub.After() { // the journal is newer than the reader's and still empty
 			_ = w.send(dropped(r.After+1, sub.After()))
 		}
-		_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
+		_ = w.send(api.Event{Kind: api.StreamEnded})
 		return nil
 	}
 	w.relay(ctx, sub)
@@ -70,21 +70,22 @@ func (c *request) events() error {
 // subscribe returns the subscription that the request describes.
 func (c *request) subscribe() (messages.Subscribe, error) {
 	var r messages.Subscribe
-	after, err := c.number("after", 0, 0, math.MaxInt64)
+	after, err := c.query.Number("after", 0, 0, math.MaxInt64)
 	if err != nil {
 		return r, err
 	}
-	if r.Filter.Ends, err = c.flag("ends"); err != nil {
+	if r.Filter.Ends, err = c.query.Flag("ends"); err != nil {
 		return r, err
 	}
-	if r.Now, err = c.flag("now"); err != nil {
+	if r.Now, err = c.query.Flag("now"); err != nil {
 		return r, err
 	}
-	if r.Filter.Scope, err = c.scope("scope"); err != nil {
-		return r, err
+	var refusal *messages.Error
+	if r.Filter.Scope, refusal = c.scope(messages.ScopePath(c.query.Text("scope"))); refusal != nil {
+		return r, refusal
 	}
 	r.After = messages.Seq(after)
-	if r.Filter.Job, err = c.resolveFilter(messages.JobID(c.text("job"))); err != nil {
+	if r.Filter.Job, err = c.resolveFilter(messages.JobID(c.query.Text("job"))); err != nil {
 		return r, err
 	}
 	if last := c.r.Header.Get(resumeHeader); last != "" {
@@ -139,7 +140,7 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 		case err == nil:
 			var over bool
 			if over, err = w.event(heard); over && err == nil {
-				_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
+				_ = w.send(api.Event{Kind: api.StreamEnded})
 				return
 			}
 		case ctx.Err() != nil:
@@ -148,7 +149,7 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 			err = w.comment("still here")
 		default:
 			e := w.coded(err)
-			_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded, Error: e})
+			_ = w.send(api.Event{Kind: api.StreamEnded, Error: e})
 			return
 		}
 		if err != nil {
@@ -164,7 +165,7 @@ func (w eventWriter) event(heard any) (over bool, err error) {
 		if w.past(h.Seq) || !w.filter.Passes(h.Fact) {
 			return w.ends(h.Seq), nil
 		}
-		e, err := wire.NewEvent(h.Seq, h.Fact)
+		e, err := api.NewEvent(h.Seq, h.Fact)
 		if err != nil {
 			w.log.Error("cannot encode a fact", "error", err)
 			return w.ends(h.Seq), nil
@@ -176,8 +177,8 @@ func (w eventWriter) event(heard any) (over bool, err error) {
 	return false, nil
 }
 
-func dropped(from, to messages.Seq) wire.Event {
-	return wire.Event{V: wire.Version, Kind: wire.FactsDropped, From: from, Seq: to}
+func dropped(from, to messages.Seq) api.Event {
+	return api.Event{Kind: api.FactsDropped, From: from, Seq: to}
 }
 
 func (w eventWriter) past(seq messages.Seq) bool { return w.last > 0 && seq > w.last }
@@ -186,7 +187,7 @@ func (w eventWriter) ends(seq messages.Seq) bool { return w.last > 0 && seq >= w
 
 // send writes one event. An event without a number leaves the reader's position as it
 // is.
-func (w eventWriter) send(e wire.Event) error {
+func (w eventWriter) send(e api.Event) error {
 	b, err := compact(e)
 	if err != nil {
 		w.log.Error("cannot encode an event", "error", err)

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/gateway/http"
-	"troupe/internal/gateway/http/wire"
 	"troupe/internal/journal"
 	"troupe/internal/node"
 	"troupe/messages"
@@ -43,7 +44,7 @@ func TestEvents(t *testing.T) {
 func TestEventsFiltered(t *testing.T) {
 	d := start(t, nil)
 	d.run("true")
-	heard := make(chan wire.Event, 100)
+	heard := make(chan api.Event, 100)
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	open := d.subscribed(ctx, heard, ended, messages.Subscribe{Now: true, Filter: messages.Filter{Scope: "a"}})
@@ -51,10 +52,10 @@ func TestEventsFiltered(t *testing.T) {
 	d.run("true") // elsewhere
 	_, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}, Scope: "a/b", Session: "s"})
 	require.NoError(t, err)
-	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a", Reason: "done"})
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.CloseScope{Path: "a", Reason: "done"})
 	require.NoError(t, err)
 	got := map[string]int{}
-	for got[wire.ScopeClosed] < 2 {
+	for got[api.ScopeClosed] < 2 {
 		e := <-heard
 		got[e.Kind]++
 		require.NotNil(t, e.Fact())
@@ -63,9 +64,9 @@ func TestEventsFiltered(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, got["command_finished"])
-	require.Equal(t, 1, got[wire.SessionOpened])
-	require.Equal(t, 1, got[wire.SessionClosed])
-	require.Equal(t, 2, got[wire.ScopeOpened])
+	require.Equal(t, 1, got[api.SessionOpened])
+	require.Equal(t, 1, got[api.SessionClosed])
+	require.Equal(t, 2, got[api.ScopeOpened])
 	stop()
 	require.ErrorIs(t, <-ended, context.Canceled)
 
@@ -80,7 +81,7 @@ func TestEventsFiltered(t *testing.T) {
 
 // subscribed sends events to a channel; open is closed when nothing more will be
 // missed.
-func (d *daemon) subscribed(ctx context.Context, heard chan<- wire.Event, ended chan<- error, r messages.Subscribe) <-chan struct{} {
+func (d *daemon) subscribed(ctx context.Context, heard chan<- api.Event, ended chan<- error, r messages.Subscribe) <-chan struct{} {
 	d.t.Helper()
 	before, err := d.client.Stats(d.t.Context())
 	require.NoError(d.t, err)
@@ -142,9 +143,9 @@ func TestEventsSayThatTheNodeEnds(t *testing.T) {
 }
 
 // pull gives events one by one.
-func pull(ctx context.Context, c *client.Client, r messages.Subscribe) (next func() (wire.Event, error), stop func()) {
+func pull(ctx context.Context, c *client.Client, r messages.Subscribe) (next func() (api.Event, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	heard, ended := make(chan wire.Event), make(chan error, 1)
+	heard, ended := make(chan api.Event), make(chan error, 1)
 	go func() {
 		for e, err := range c.Events(ctx, r) {
 			if err != nil {
@@ -158,12 +159,12 @@ func pull(ctx context.Context, c *client.Client, r messages.Subscribe) (next fun
 			}
 		}
 	}()
-	return func() (wire.Event, error) {
+	return func() (api.Event, error) {
 		select {
 		case e := <-heard:
 			return e, nil
 		case err := <-ended:
-			return wire.Event{}, err
+			return api.Event{}, err
 		}
 	}, cancel
 }
@@ -266,7 +267,7 @@ func TestFaultEventsDropped(t *testing.T) {
 	d.run("true")
 	for e, err := range d.client.Events(t.Context(), messages.Subscribe{}) {
 		require.NoError(t, err)
-		require.Equal(t, wire.FactsDropped, e.Kind)
+		require.Equal(t, api.FactsDropped, e.Kind)
 		require.Equal(t, messages.Seq(1), e.From)
 		require.GreaterOrEqual(t, e.Seq, e.From)
 		break
@@ -277,8 +278,8 @@ func TestFaultEventsDropped(t *testing.T) {
 // this one holds, also where that is nothing.
 func TestFaultEventsOfAnotherJournal(t *testing.T) {
 	d := start(t, nil)
-	anew := func(e wire.Event) {
-		require.Equal(t, wire.Event{V: 1, Kind: wire.FactsDropped, From: 100}, e)
+	anew := func(e api.Event) {
+		require.Equal(t, api.Event{Kind: api.FactsDropped, From: 100}, e)
 	}
 	nothing := d.past(messages.Subscribe{After: 99})
 	require.Len(t, nothing, 1)
@@ -308,10 +309,10 @@ func TestEventsOfThePast(t *testing.T) {
 	d.retired(job.ID)
 	_, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}, Scope: "a", Labels: messages.Labels{Name: "named"}})
 	require.NoError(t, err)
-	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.CloseScope{Path: "a"})
 	require.NoError(t, err)
 	all := d.past(messages.Subscribe{})
-	require.Equal(t, wire.ScopeClosed, all[len(all)-1].Kind)
+	require.Equal(t, api.ScopeClosed, all[len(all)-1].Kind)
 	require.Empty(t, d.past(messages.Subscribe{After: all[len(all)-1].Seq}))
 	of := d.past(messages.Subscribe{Filter: messages.Filter{Job: job.ID}})
 	require.Equal(t, "command_retired", of[len(of)-1].Kind)
@@ -325,11 +326,11 @@ func TestEventsOfThePast(t *testing.T) {
 	d.refused(t, "GET", "/v1/events?past=true&now=true", "", 400, messages.InvalidParams, "past")
 }
 
-func (d *daemon) past(r messages.Subscribe) []wire.Event {
+func (d *daemon) past(r messages.Subscribe) []api.Event {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
 	defer cancel()
-	var out []wire.Event
+	var out []api.Event
 	for e, err := range d.client.PastEvents(ctx, r) {
 		require.NoError(d.t, err)
 		out = append(out, e)

@@ -3,7 +3,7 @@ package http
 import (
 	"slices"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -65,25 +65,25 @@ func (s *Server) change(a *attachment, kind string) {
 	l := s.leases[a.uid]
 	mine := l.holder == a
 	switch {
-	case kind == wire.AttachAsk && l.holder != nil && !mine:
+	case kind == api.AttachAsk && l.holder != nil && !mine:
 		if l.requester != nil && l.requester != a {
 			l.refuse() // only one request is open at a time
 		}
 		l.forget(a)
 		l.requester = a
-		l.holder.notice(wire.AttachEvent{Kind: wire.AttachAsked})
-	case kind == wire.AttachAsk || kind == wire.AttachTake:
+		l.holder.notice(api.AttachEvent{Kind: api.AttachAsked})
+	case kind == api.AttachAsk || kind == api.AttachTake:
 		if l.holder != nil && !mine {
-			l.holder.lease(false, wire.LeaseTaken)
+			l.holder.lease(false, api.LeaseTaken)
 			l.waiting = slices.Insert(l.waiting, 0, l.holder)
 		}
 		l.forget(a)
 		l.holder = a
-		a.lease(true, wire.LeaseGranted)
-	case kind == wire.AttachYield && mine:
-		a.lease(false, wire.LeaseYielded)
+		a.lease(true, api.LeaseGranted)
+	case kind == api.AttachYield && mine:
+		a.lease(false, api.LeaseYielded)
 		l.pass()
-	case kind == wire.AttachRefuse && mine && l.requester != nil:
+	case kind == api.AttachRefuse && mine && l.requester != nil:
 		l.refuse()
 	}
 }
@@ -91,7 +91,7 @@ func (s *Server) change(a *attachment, kind string) {
 // refuse tells the requester that the holder keeps the lease. The requester gets it
 // when it is free.
 func (l *inputLease) refuse() {
-	l.requester.lease(false, wire.LeaseRefused)
+	l.requester.lease(false, api.LeaseRefused)
 	l.waiting = append(l.waiting, l.requester)
 	l.requester = nil
 }
@@ -111,7 +111,7 @@ func (l *inputLease) pass() {
 		l.holder, l.waiting = l.waiting[0], l.waiting[1:]
 	}
 	if l.holder != nil {
-		l.holder.lease(true, wire.LeaseGranted)
+		l.holder.lease(true, api.LeaseGranted)
 		return
 	}
 	l.savedSize = messages.Terminal{}
@@ -119,7 +119,7 @@ func (l *inputLease) pass() {
 
 // lease tells an attachment whether it holds the lease now.
 func (a *attachment) lease(held bool, reason string) {
-	a.notice(wire.AttachEvent{Kind: wire.AttachLease, Held: held, Reason: reason})
+	a.notice(api.AttachEvent{Kind: api.AttachLease, Held: held, Reason: reason})
 }
 
 // noLease returns the error for input without the lease.

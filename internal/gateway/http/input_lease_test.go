@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 )
 
 // An attachment that ends with its daemon passes its input lease to no client that waits for it.
@@ -15,18 +15,18 @@ func TestFaultTheLeaseOfAnEndingDaemon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := New(Options{})
 			attached := func() *attachment {
-				a := &attachment{request: &request{Server: s}, uid: "job", notices: make(chan wire.AttachEvent, maxNotices)}
+				a := &attachment{request: &request{Server: s}, uid: "job", notices: make(chan api.AttachEvent, maxNotices)}
 				s.join(a)
 				return a
 			}
 			held := func(a *attachment) bool { return (<-a.notices).Held }
 			holder, waits, asks := attached(), attached(), attached()
-			s.change(holder, wire.AttachAsk)
+			s.change(holder, api.AttachAsk)
 			require.True(t, held(holder))
-			s.change(waits, wire.AttachAsk)
-			s.change(holder, wire.AttachRefuse)
+			s.change(waits, api.AttachAsk)
+			s.change(holder, api.AttachRefuse)
 			require.False(t, held(waits))
-			s.change(asks, wire.AttachAsk)
+			s.change(asks, api.AttachAsk)
 
 			if ends {
 				s.keepLease(holder)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -16,26 +16,24 @@ const noState messages.State = "none"
 
 // list returns the jobs at and below a scope, oldest first.
 func (c *request) list() error {
-	finished, err := c.flag("finished")
+	r, err := read[messages.ListJobs](c)
 	if err != nil {
 		return err
 	}
-	scope, err := c.scope("scope")
-	if err != nil {
-		return err
+	var state messages.State
+	if len(r.States) > 0 {
+		state = r.States[0]
 	}
-	state := messages.State(c.text("state"))
 	if !slices.Contains([]messages.State{
 		"", messages.Queued, messages.Starting, messages.Running, messages.Stopping, messages.Draining, messages.Finished,
 	}, state) {
 		return messages.Invalid("state", fmt.Sprintf("invalid state %.64q: use queued, starting, running, stopping, draining or finished", state))
 	}
-	finished = finished || state == messages.Finished
-	tasks, err := ask(c, messages.ListJobs{Scope: scope, States: []messages.State{noState}})
+	tasks, err := ask(c, messages.ListJobs{Scope: r.Scope, States: []messages.State{noState}})
 	if err != nil {
 		return err
 	}
-	jobs, err := c.jobsWithSizes(scope, finished)
+	jobs, err := c.jobsWithSizes(r.Scope, r.Finished || state == messages.Finished)
 	if err != nil {
 		return err
 	}
@@ -44,7 +42,7 @@ func (c *request) list() error {
 			return j.State != state && !(state == messages.Finished && j.State.Ended())
 		})
 	}
-	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.List(jobs), Tasks: wire.List(tasks.Tasks)})
+	return c.reply(http.StatusOK, messages.JobList{Jobs: jobs, Tasks: tasks.Tasks})
 }
 
 // Bounds of the wait for the output sizes of live jobs: sizedFor and sizedEach for each
@@ -131,22 +129,6 @@ func inTime(event <-chan struct{}, patience time.Duration) bool {
 	}
 }
 
-// scope returns a parameter that is a scope's path. Without it the result is the only scope
-// that the client may use, or "".
-func (c *request) scope(name string) (messages.ScopePath, error) {
-	path := messages.ScopePath(c.text(name))
-	if path != "" {
-		if err := path.Check(); err != nil {
-			return "", err
-		}
-	}
-	path, err := c.inScope(path)
-	if err != nil {
-		return "", err
-	}
-	return path, nil
-}
-
 func (c *request) show() error {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err != nil {
@@ -155,33 +137,25 @@ func (c *request) show() error {
 	return c.reply(http.StatusOK, job)
 }
 
-// remove removes a finished job and its output, and answers with its record.
-func (c *request) remove() error {
-	gone, err := ask(c, messages.RemoveJob{Job: c.id()})
+// removeAll removes each of some jobs. A refused one does not stop the others.
+func (c *request) removeAll() error {
+	asked, err := c.decoded(maxBody)
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, gone.Job)
-}
-
-// removeAll removes each of some jobs. A refused one does not stop the others.
-func (c *request) removeAll() error {
-	var body wire.Remove
-	if err := c.body(&body, maxBody); err != nil {
-		return err
+	jobs := asked.(api.Remove).Jobs
+	if n := len(jobs); n == 0 || n > api.MaxRemoved {
+		return messages.Invalid("jobs", fmt.Sprintf("the request names %d jobs; name 1 to %d", n, api.MaxRemoved))
 	}
-	if n := len(body.Jobs); n == 0 || n > wire.MaxRemoved {
-		return messages.Invalid("jobs", fmt.Sprintf("the request names %d jobs; name 1 to %d", n, wire.MaxRemoved))
-	}
-	out := wire.Removed{V: wire.Version, Jobs: []messages.Record{}, Refused: []wire.Refused{}}
-	for _, id := range body.Jobs {
-		gone, err := ask(c, messages.RemoveJob{Job: c.job(messages.JobID(id))})
+	var out api.Removed
+	for _, id := range jobs {
+		gone, err := ask(c, messages.RemoveJob{Job: c.job(id)})
 		var refused *messages.Error
 		switch {
 		case err == nil:
 			out.Jobs = append(out.Jobs, gone.Job)
 		case errors.As(err, &refused):
-			out.Refused = append(out.Refused, wire.Refused{Job: id, Error: *refused})
+			out.Refused = append(out.Refused, api.Refused{Job: id, Error: *refused})
 		default:
 			return err
 		}

@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/gateway/http"
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -191,12 +192,12 @@ func TestListAndRemove(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Jobs, 1)
 
-	gone, err := d.client.Remove(t.Context(), one.ID)
+	gone, err := host.Ask(t.Context(), d.client.Host(), messages.RemoveJob{Job: one.ID})
 	require.NoError(t, err)
-	require.Equal(t, one.UID, gone.UID)
+	require.Equal(t, one.UID, gone.Job.UID)
 	_, err = d.client.Job(t.Context(), one.ID)
 	coded(t, err, messages.NotFound, "")
-	_, err = d.client.Remove(t.Context(), two.ID)
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.RemoveJob{Job: two.ID})
 	require.Error(t, err)
 }
 
@@ -210,7 +211,7 @@ func TestRemoveAll(t *testing.T) {
 		ids = append(ids, job.ID)
 	}
 	live := d.background(messages.RunCommand{Program: messages.Program{Text: "sleep 60"}})
-	for len(ids) < wire.MaxRemoved { // more than may be asked at once
+	for len(ids) < api.MaxRemoved { // more than may be asked at once
 		ids = append(ids, "none")
 	}
 	ids = append(ids, live.ID)

@@ -30,7 +30,6 @@ type node interface {
 	OutputOrder(job messages.Record) iter.Seq2[messages.OutputSegment, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Record, o view.Options) (view.View, error)
-	ViewAfter(job messages.Record, after [2]int64, o view.Options) (view.View, error)
 	Err() error
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -22,28 +22,28 @@ const copyBuffer = 32 << 10
 // its final end. It skips ranges that were not kept and lists them in the trailers. It
 // aborts a chunked reply on an error, so that the reader sees the break.
 func (c *request) output() error {
-	follow, err := c.flag("follow")
+	follow, err := c.query.Flag("follow")
 	if err != nil {
 		return err
 	}
-	both := c.text("stream") == wire.BothStreams
+	both := c.query.Text("stream") == api.BothStreams
 	others := []string{"offset_stdout", "offset_stderr"}
 	if both {
 		others = []string{"offset", "limit"}
 	}
 	for _, name := range others {
-		if c.r.URL.Query().Has(name) {
+		if c.query.Has(name) {
 			return messages.Invalid(name, name+" does not apply: stream=both takes offset_stdout and offset_stderr, one stream takes offset and limit")
 		}
 	}
 	if both {
 		return c.outputBoth(follow)
 	}
-	offset, err := c.number("offset", 0, 0, math.MaxInt64)
+	offset, err := c.query.Number("offset", 0, 0, math.MaxInt64)
 	if err != nil {
 		return err
 	}
-	limit, err := c.number("limit", math.MaxInt64, 1, math.MaxInt64)
+	limit, err := c.query.Number("limit", math.MaxInt64, 1, math.MaxInt64)
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,10 @@ func (c *request) output() error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Trailer", wire.NextTrailer+", "+wire.GapsTrailer)
-	h.Set(wire.StreamHeader, out.Stream.String())
-	h.Set(wire.OffsetHeader, strconv.FormatInt(offset, 10))
-	h.Set(wire.SizeHeader, strconv.FormatInt(out.Bytes, 10))
+	h.Set("Trailer", api.NextTrailer+", "+api.GapsTrailer)
+	h.Set(api.StreamHeader, out.Stream.String())
+	h.Set(api.OffsetHeader, strconv.FormatInt(offset, 10))
+	h.Set(api.SizeHeader, strconv.FormatInt(out.Bytes, 10))
 	return c.copy(from, min(end, out.Bytes))
 }
 
@@ -86,9 +86,9 @@ func (c *request) outputTarget() (messages.Record, messages.StreamOutput, error)
 	if err != nil {
 		return job, messages.StreamOutput{}, err
 	}
-	want, refusal := wire.StreamOf(c.text("stream"))
-	if refusal != nil {
-		return job, messages.StreamOutput{}, refusal
+	want, err := messages.StreamOf(c.query.Text("stream"))
+	if err != nil {
+		return job, messages.StreamOutput{}, err
 	}
 	for _, out := range job.Output {
 		if out.Stream == want {
@@ -108,8 +108,8 @@ func streamNames(job messages.Record) string {
 
 // since returns the byte that a moment stands for, or the given offset.
 func (c *request) since(job messages.Record, stream messages.Stream, offset int64) (int64, error) {
-	text := c.text("since")
-	if text == "" && !c.r.URL.Query().Has("since") {
+	text := c.query.Text("since")
+	if text == "" && !c.query.Has("since") {
 		return offset, nil
 	}
 	moment, err := time.Parse(time.RFC3339, text)
@@ -129,7 +129,7 @@ func (c *request) copy(from Output, least int64) error {
 	rc := http.NewResponseController(c.w)
 	buf := make([]byte, copyBuffer)
 	n, err := 0, error(nil)
-	apart := c.prefers(wire.Resumable)
+	apart := c.prefers(api.Resumable)
 	if from.Offset() < least { // the bytes exist: a failed read can still become an error reply
 		n, err = from.Read(buf)
 		if n == 0 && err != nil && (from.Offset() < least || from.Removed()) {
@@ -160,8 +160,8 @@ func (c *request) copy(from Output, least int64) error {
 
 // trailers sets the trailers of an output.
 func (c *request) trailers(next int64, gaps []messages.OutputGap) {
-	c.w.Header().Set(wire.NextTrailer, strconv.FormatInt(next, 10))
-	c.w.Header().Set(wire.GapsTrailer, gapsText(gaps))
+	c.w.Header().Set(api.NextTrailer, strconv.FormatInt(next, 10))
+	c.w.Header().Set(api.GapsTrailer, gapsText(gaps))
 }
 
 // gone returns the error for an output that had bytes and has none now.
@@ -169,11 +169,7 @@ func gone(err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
 	}
-	return forgotten()
-}
-
-func forgotten() error {
-	return &messages.Error{Code: messages.OutputUnavailable, Reason: "forgotten", Message: "the output of the job is no longer kept", Hint: "read outputs sooner, or raise the output quota"}
+	return messages.OutputForgotten()
 }
 
 // gapsText formats gaps for the trailer.
@@ -191,9 +187,5 @@ func (c *request) screen() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Screen{
-		V: wire.Version, Job: s.Job, Rows: s.Size.Rows, Cols: s.Size.Cols, Cursor: wire.Cursor{Row: s.Row, Col: s.Col, Visible: s.Visible},
-		Alternate: s.Alternate, Title: s.Title, Lines: wire.List(s.Lines),
-		Keys: wire.Keys{Cursor: s.Keys.Cursor, Keypad: s.Keys.Keypad, Paste: s.Keys.Paste, Kitty: s.Keys.Kitty}, Modes: s.Modes, At: s.At, Bytes: s.Bytes,
-	})
+	return c.reply(http.StatusOK, s)
 }

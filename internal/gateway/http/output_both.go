@@ -10,12 +10,12 @@ import (
 	"strings"
 	"sync"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
 // outputBoth sends stdout and stderr of a job that keeps them apart, as frames that
-// name the stream (wire.FrameHead). Stored output comes in the order of its arrival,
+// name the stream (api.FrameHead). Stored output comes in the order of its arrival,
 // followed output as it arrives.
 func (c *request) outputBoth(follow bool) error {
 	m, err := c.mixed(follow)
@@ -34,9 +34,9 @@ func (c *request) outputBoth(follow bool) error {
 		return err
 	}
 	h := c.w.Header()
-	h.Set("Content-Type", wire.FramesType)
-	h.Set("Trailer", wire.GapsTrailer)
-	h.Set(wire.OffsetHeader, fmt.Sprintf("%d,%d", m.streams[0].at, m.streams[1].at))
+	h.Set("Content-Type", api.FramesType)
+	h.Set("Trailer", api.GapsTrailer)
+	h.Set(api.OffsetHeader, fmt.Sprintf("%d,%d", m.streams[0].at, m.streams[1].at))
 	c.w.WriteHeader(http.StatusOK)
 	m.rc = http.NewResponseController(c.w)
 	err = m.rc.Flush()
@@ -49,7 +49,7 @@ func (c *request) outputBoth(follow bool) error {
 	if err != nil {
 		panic(http.ErrAbortHandler) // the reader sees that the reply is incomplete
 	}
-	c.w.Header().Set(wire.GapsTrailer, m.gapsText())
+	c.w.Header().Set(api.GapsTrailer, m.gapsText())
 	return nil
 }
 
@@ -79,10 +79,10 @@ func (c *request) mixed(follow bool) (*interleaver, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &interleaver{request: c, job: job, news: true, framed: c.prefers(wire.Resumable)}
+	m := &interleaver{request: c, job: job, news: true, framed: c.prefers(api.Resumable)}
 	for _, out := range job.Output {
 		s := &interleavedStream{out: out, end: math.MaxInt64}
-		if s.at, err = c.number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
+		if s.at, err = c.query.Number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
 			return nil, err
 		}
 		if s.at, err = c.since(job, out.Stream, s.at); err != nil {
@@ -116,7 +116,7 @@ func (m *interleaver) check() error {
 			return err
 		}
 		if page.Bytes < s.out.Bytes {
-			return forgotten()
+			return messages.OutputForgotten()
 		}
 	}
 	return nil
@@ -169,12 +169,12 @@ func (m *interleaver) rest(follow bool) error {
 func (m *interleaver) copy(s *interleavedStream) error {
 	buf := make([]byte, copyBuffer)
 	for {
-		n, err := s.from.Read(buf[wire.FrameHead:])
+		n, err := s.from.Read(buf[api.FrameHead:])
 		if gerr := m.gaps(s); gerr != nil {
 			return gerr
 		}
 		if n > 0 {
-			if werr := m.frame(s.out.Stream, 0, buf[:wire.FrameHead+n]); werr != nil {
+			if werr := m.frame(s.out.Stream, 0, buf[:api.FrameHead+n]); werr != nil {
 				return werr
 			}
 		}
@@ -190,10 +190,10 @@ func (m *interleaver) copy(s *interleavedStream) error {
 // gaps sends the gaps that the reader has found, in the places of their bytes.
 func (m *interleaver) gaps(s *interleavedStream) error {
 	for all := s.from.Gaps(); m.framed && s.told < len(all); s.told++ {
-		b := make([]byte, wire.FrameHead, wire.FrameHead+wire.GapSize)
+		b := make([]byte, api.FrameHead, api.FrameHead+api.GapSize)
 		b = binary.BigEndian.AppendUint64(b, uint64(all[s.told].From))
 		b = binary.BigEndian.AppendUint64(b, uint64(all[s.told].To))
-		if err := m.frame(s.out.Stream, wire.GapFrame, b); err != nil {
+		if err := m.frame(s.out.Stream, api.GapFrame, b); err != nil {
 			return err
 		}
 	}
@@ -203,7 +203,7 @@ func (m *interleaver) gaps(s *interleavedStream) error {
 // frame fills in the head of a frame and sends it.
 func (m *interleaver) frame(stream messages.Stream, kind byte, b []byte) error {
 	copy(b, []byte{byte(stream), kind, 0, 0})
-	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-wire.FrameHead))
+	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-api.FrameHead))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.w.Write(b); err != nil {

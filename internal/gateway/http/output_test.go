@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/internal/api"
 	"troupe/internal/gateway/http"
-	"troupe/internal/gateway/http/wire"
 	"troupe/internal/node"
 	"troupe/messages"
 )
@@ -105,16 +105,19 @@ func TestOutputGaps(t *testing.T) {
 func TestLinesAreToldOnceTheyAreCounted(t *testing.T) {
 	d := start(t, nil)
 	id := d.run(`echo a; echo b`).ID
+	_, body := d.raw("GET", "/v1/jobs/"+string(id)+"/text", "")
+	require.Contains(t, body, `"lines":null`)
 	page, err := d.client.Text(t.Context(), id, client.TextView{})
 	require.NoError(t, err)
 	require.Equal(t, "a\nb\n", page.Text)
-	require.Nil(t, page.Lines)
+	require.False(t, page.LinesExact)
 	page, err = d.client.Text(t.Context(), id, client.TextView{Tail: 1})
 	require.NoError(t, err)
-	require.Equal(t, new(int64(2)), page.Lines)
+	require.Equal(t, int64(2), page.Lines)
 	page, err = d.client.Text(t.Context(), d.run(`true`).ID, client.TextView{})
 	require.NoError(t, err)
-	require.Equal(t, new(int64(0)), page.Lines)
+	require.Equal(t, int64(0), page.Lines)
+	require.True(t, page.LinesExact)
 }
 
 // The bounded views.
@@ -144,7 +147,7 @@ func TestText(t *testing.T) {
 		if c.line > 0 {
 			require.Equal(t, c.line, page.Line, "%+v", c.look)
 			require.Equal(t, c.text, page.Text, "%+v", c.look)
-			require.Equal(t, int64(101), page.Counted())
+			require.Equal(t, int64(101), page.Lines)
 		}
 	}
 	page, err := d.client.Text(t.Context(), id, client.TextView{Head: 1, Tail: 1})
@@ -181,7 +184,7 @@ func TestTextOfBothStreams(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.text, page.Text, "%+v", c.look)
 		require.Equal(t, c.truncated, page.Truncated, "%+v", c.look)
-		require.Equal(t, "both", page.Stream)
+		require.Equal(t, messages.Both, page.Stream)
 		require.Equal(t, []int64{0, 18, 18}, []int64{page.From, page.To, page.Bytes})
 		require.False(t, page.Closed)
 	}
@@ -287,8 +290,8 @@ func TestOutputThatIsGone(t *testing.T) {
 	_, err := d.client.Text(t.Context(), first.ID, client.TextView{})
 	coded(t, err, messages.OutputUnavailable, "")
 	a := d.attach(first.ID, client.AttachOptions{})
-	require.Equal(t, messages.OutputUnavailable, a.said(wire.AttachFailed).Error.Code)
-	a.said(wire.AttachEnded)
+	require.Equal(t, messages.OutputUnavailable, a.said(api.AttachFailed).Error.Code)
+	a.said(api.AttachEnded)
 	result, err := d.client.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "true"}}, client.WithText(100))
 	require.NoError(t, err)
 	require.Empty(t, result.Text.Text)
@@ -307,7 +310,7 @@ func TestOutputApart(t *testing.T) {
 		page, err := d.client.Text(t.Context(), id, client.TextView{Stream: stream, Head: 5})
 		require.NoError(t, err)
 		require.Equal(t, want, page.Text)
-		require.Equal(t, stream.String(), page.Stream)
+		require.Equal(t, stream, page.Stream)
 	}
 	_, err = d.client.Output(t.Context(), id, client.Range{})
 	coded(t, err, messages.InvalidParams, "stream")

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"sync"
 
-	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 
@@ -20,12 +19,13 @@ type pausedJob struct {
 // on its full pipe, as if it wrote to its reader itself. The pause ends with the
 // client's connection and with the job.
 func (c *request) pauseOutput() error {
-	if err := c.body(&wire.Empty{}, maxBody); err != nil {
+	r, err := read[messages.PauseOutput](c)
+	if err != nil {
 		return err
 	}
 	ctx, cancel := c.stream()
 	defer cancel()
-	job, err := c.node.Job(c.ctx, c.id())
+	job, err := c.node.Job(c.ctx, r.Job)
 	if err != nil {
 		return err
 	}

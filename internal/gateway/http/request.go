@@ -1,7 +1,6 @@
 package http
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,14 +8,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -37,6 +34,9 @@ type request struct {
 	w   http.ResponseWriter
 	r   *http.Request
 	ctx context.Context //nolint:containedctx // r's context, or one that ends with the client
+
+	route api.Route
+	query api.Query
 
 	root messages.ScopePath // the client may use this scope alone; "": all of them
 }
@@ -93,8 +93,8 @@ func (c *request) bodyError(err error) error {
 	return messages.Invalid("body", "the body ends early: "+err.Error())
 }
 
-// body decodes a request of at most most bytes.
-func (c *request) body(into any, most int64) error {
+// body reads a body of at most most bytes. Several large ones wait for each other.
+func (c *request) body(most int64, read func([]byte) error) error {
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Now().Add(patience))
 	if c.r.ContentLength > most {
@@ -117,10 +117,7 @@ func (c *request) body(into any, most int64) error {
 	if err := c.bodyError(err); err != nil {
 		return err
 	}
-	if err := wire.Decode(b, into); err != nil {
-		return err
-	}
-	return nil
+	return read(b)
 }
 
 // errAnswered means that a handler has sent its reply itself.
@@ -136,75 +133,6 @@ func (c *request) tooLarge(most int64) error {
 	_ = rc.SetReadDeadline(time.Now().Add(drainFor))
 	_, _ = io.CopyN(io.Discard, c.r.Body, maxDrained)
 	return errAnswered
-}
-
-// checkQuery refuses parameters that the route does not have.
-func (c *request) checkQuery(known []string) *messages.Error {
-	query, err := url.ParseQuery(c.r.URL.RawQuery)
-	if err != nil {
-		return messages.Invalid("query", "cannot parse the query: "+err.Error())
-	}
-	for name, values := range query {
-		switch {
-		case !slices.Contains(known, name):
-			return messages.Invalid(name, fmt.Sprintf("%.64q is no parameter of this request", name))
-		case len(values) != 1:
-			return messages.Invalid(name, name+" is given twice")
-		}
-	}
-	return nil
-}
-
-// text returns a parameter, "" if it is absent.
-func (c *request) text(name string) string { return c.r.URL.Query().Get(name) }
-
-// flag returns a parameter that is true or false.
-func (c *request) flag(name string) (bool, error) {
-	switch c.text(name) {
-	case "":
-		if !c.r.URL.Query().Has(name) {
-			return false, nil
-		}
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, messages.Invalid(name, name+" must be true or false")
-}
-
-// number returns a parameter from least to most, or absent without it.
-func (c *request) number(name string, absent, least, most int64) (int64, error) {
-	text := c.text(name)
-	if text == "" && !c.r.URL.Query().Has(name) {
-		return absent, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, messages.Invalid(name, fmt.Sprintf("%s must be a whole number from %d to %d", name, least, most))
-	}
-	return n, nil
-}
-
-// grace returns the parameter grace_ms. Without it the result is 0, which means the
-// job's own grace.
-func (c *request) grace() (time.Duration, error) {
-	if !c.r.URL.Query().Has("grace_ms") {
-		return 0, nil
-	}
-	ms, err := c.number("grace_ms", 0, 0, int64(messages.MaxDuration/time.Millisecond))
-	if err != nil {
-		return 0, err
-	}
-	return graceOf(&ms)
-}
-
-func graceOf(ms *int64) (time.Duration, error) {
-	d, err := wire.GraceOf(ms)
-	if err != nil {
-		return 0, err
-	}
-	return d, nil
 }
 
 // reply sends one object.
@@ -254,26 +182,21 @@ func (c *request) stream() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// compact encodes one object on one line and leaves & and < as they are, as the CLI
-// does.
+// compact encodes one object on one line.
 func compact(v any) ([]byte, error) {
-	if r, ok := v.(wire.Result); ok { // its output is already compact
+	if r, ok := v.(json.Marshaler); ok { // its output is already compact
 		return r.MarshalJSON()
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return messages.MarshalReply(v)
 }
 
 // fail sends an error.
 func fail(w http.ResponseWriter, e *messages.Error) {
-	status := statusOf(e)
+	status := api.Status(e)
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	if err := send(w, status, wire.ErrorBody{V: wire.Version, Error: *e}); err != nil {
+	if err := send(w, status, api.ErrorBody{Error: *e}); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -53,7 +53,7 @@ func (a *attachment) size(ctx context.Context) {
 			if next.to == (messages.Terminal{}) {
 				a.repaint(ctx)
 			} else if err := a.resize(ctx, next.to); err != nil && ctx.Err() == nil {
-				a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(err)})
+				a.answer(ctx, api.AttachEvent{Kind: api.AttachFailed, Error: a.coded(err)})
 			}
 			close(next.done)
 		case <-ctx.Done():

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -30,7 +30,7 @@ func (a *attached) prints(text string) {
 
 func (a *attached) resizes(rows, cols int) {
 	a.t.Helper()
-	require.NoError(a.t, a.Say(a.t.Context(), wire.AttachRequest{Kind: wire.AttachResize, Rows: rows, Cols: cols}))
+	require.NoError(a.t, a.Say(a.t.Context(), api.AttachRequest{Kind: api.AttachResize, Rows: rows, Cols: cols}))
 	a.prints(fmt.Sprintf("is %d %d.", rows, cols))
 }
 
@@ -40,29 +40,29 @@ func TestAttachedSizeIsGivenBack(t *testing.T) {
 	d := start(t, nil)
 	job := d.shown()
 	watches := d.attach(job.ID, client.AttachOptions{})
-	one, two := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
-	require.True(t, one.said(wire.AttachLease).Held)
+	one, two := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
+	require.True(t, one.said(api.AttachLease).Held)
 	one.resizes(11, 41)
-	two.says(wire.AttachTake)
-	require.False(t, one.said(wire.AttachLease).Held)
-	require.True(t, two.said(wire.AttachLease).Held)
+	two.says(api.AttachTake)
+	require.False(t, one.said(api.AttachLease).Held)
+	require.True(t, two.said(api.AttachLease).Held)
 	two.resizes(12, 42)
 	require.NoError(t, d.client.Resize(t.Context(), messages.ResizeTerminal{Job: job.ID, Size: messages.Terminal{Rows: 20, Cols: 50}}))
 	two.prints("is 20 50.")
 	require.NoError(t, two.Close())
-	require.True(t, one.said(wire.AttachLease).Held)
+	require.True(t, one.said(api.AttachLease).Held)
 	one.resizes(13, 43)
-	one.says(wire.AttachYield)
+	one.says(api.AttachYield)
 	watches.prints("is 13 43.\r\nis 20 50.\r\n")
 
-	three := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
-	require.True(t, three.said(wire.AttachLease).Held)
+	three := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk})
+	require.True(t, three.said(api.AttachLease).Held)
 	three.resizes(14, 44)
 	_, err := d.client.Promote(t.Context(), messages.PromoteCommand{Job: job.ID})
 	require.NoError(t, err)
 	require.NoError(t, three.Close())
-	four := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
-	require.True(t, four.said(wire.AttachLease).Held)
+	four := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk})
+	require.True(t, four.said(api.AttachLease).Held)
 	four.resizes(15, 45)
 	watches.prints("is 15 45.")
 	require.NotContains(t, string(watches.data), "is 14 44.\r\nis 20", "nobody waits for it any more")
@@ -73,9 +73,9 @@ func TestAttachedWatcherSeesItPainted(t *testing.T) {
 	d := start(t, nil)
 	job := d.shown()
 	watches := d.attach(job.ID, client.AttachOptions{})
-	require.NoError(t, watches.Say(t.Context(), wire.AttachRequest{Kind: wire.AttachResize, Rows: 5, Cols: 5}))
-	require.Equal(t, messages.Refused, watches.said(wire.AttachFailed).Error.Code)
-	watches.says(wire.AttachRepaint)
+	require.NoError(t, watches.Say(t.Context(), api.AttachRequest{Kind: api.AttachResize, Rows: 5, Cols: 5}))
+	require.Equal(t, messages.Refused, watches.said(api.AttachFailed).Error.Code)
+	watches.says(api.AttachRepaint)
 	var rows []int
 	for e, err := range d.client.Events(t.Context(), messages.Subscribe{Filter: messages.Filter{Job: job.ID}}) {
 		require.NoError(t, err)

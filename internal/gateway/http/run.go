@@ -5,7 +5,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -15,14 +15,15 @@ const maxKey = 256
 
 // run runs a command and answers with its record, finished or in the background.
 func (c *request) run() error {
-	most, err := c.number("text", 0, 1, view.MaxBytes)
+	most, err := c.query.Number("text", 0, 1, view.MaxBytes)
 	if err != nil {
 		return err
 	}
-	var r messages.RunCommand
-	if err := c.body(&r, maxRun); err != nil {
+	asked, err := c.decoded(maxRun)
+	if err != nil {
 		return err
 	}
+	r := asked.(messages.RunCommand)
 	if r.Stdin == messages.StdinHost {
 		return messages.Invalid("stdin", "stdin host does not work through the daemon; use null or pipe")
 	}
@@ -41,7 +42,7 @@ func (c *request) run() error {
 	if err := c.begin(r.Scope, func() error { submitted = c.node.Submit(r); return nil }); err != nil {
 		return err
 	}
-	if c.prefers(wire.Processing) && c.r.ProtoAtLeast(1, 1) { // an HTTP/1.0 client would take a 102 for the reply (RFC 9110, 15.2)
+	if c.prefers(api.Processing) && c.r.ProtoAtLeast(1, 1) { // an HTTP/1.0 client would take a 102 for the reply (RFC 9110, 15.2)
 		c.announce(r.UID)
 	}
 	job, err := submitted.Wait(c.ctx)
@@ -53,13 +54,13 @@ func (c *request) run() error {
 	if !job.State.Ended() {
 		status = http.StatusAccepted
 	}
-	return c.reply(status, wire.Result{Job: job, Text: c.shown(job, int(most))})
+	return c.reply(status, api.Result{Job: job, Text: c.shown(job, int(most))})
 }
 
 // key returns the idempotency key of the request, "" if it has none. An empty one is an
 // error: its sender expects a run that is not repeated.
 func (c *request) key() (string, error) {
-	switch given := c.r.Header.Values(wire.KeyHeader); {
+	switch given := c.r.Header.Values(api.KeyHeader); {
 	case len(given) == 0:
 		return "", nil
 	case len(given) > 1:
@@ -88,7 +89,7 @@ func (c *request) locate(uid messages.UID) {
 }
 
 // shown returns the end of a job's output, nil if it was not requested.
-func (c *request) shown(job messages.Record, most int) *wire.Shown {
+func (c *request) shown(job messages.Record, most int) *api.Shown {
 	if most == 0 {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (c *request) shown(job messages.Record, most int) *wire.Shown {
 		for _, o := range job.Output {
 			wrote = wrote || o.Bytes > 0
 		}
-		return &wire.Shown{Truncated: wrote}
+		return &api.Shown{Truncated: wrote}
 	}
-	return &wire.Shown{Text: v.Text, Truncated: v.Truncated}
+	return &api.Shown{Text: v.Text, Truncated: v.Truncated}
 }

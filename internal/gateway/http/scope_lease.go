@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -8,7 +9,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -39,9 +40,12 @@ const clientGone = "its client has gone"
 // lease opens a scope and holds it while the request is open. When the client
 // disconnects, the scope is released. The end of the server does not release it.
 func (c *request) lease() error {
-	r, err := c.leaseBody()
+	r, err := read[messages.OpenScope](c)
 	if err != nil {
 		return err
+	}
+	if r.Path == messages.MainScope {
+		return messages.Invalid("path", "cannot lease the scope main, which all clients share; lease one of your own, at or below another path")
 	}
 	ctx, cancel := c.stream()
 	defer cancel()
@@ -67,22 +71,6 @@ func (c *request) lease() error {
 		c.log.Warn("cannot release the scope of a disconnected client", "scope", t.path, "error", t.error)
 	}
 	return errAnswered
-}
-
-func (c *request) leaseBody() (messages.OpenScope, error) {
-	var body wire.Lease
-	if err := c.body(&body, maxBody); err != nil {
-		return messages.OpenScope{}, err
-	}
-	r, refusal := c.scopeOf(wire.OpenScope(body))
-	switch {
-	case refusal != nil:
-		return r, refusal
-	case r.Path == messages.MainScope:
-		return r, messages.Invalid("path", "cannot lease the scope main, which all clients share; lease one of your own, at or below another path")
-	}
-	r.Join = true
-	return r, nil
 }
 
 // acquireLease takes a lease. It waits while the scope is being released.
@@ -182,25 +170,14 @@ func (c *request) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, e
 // releaseScope ends a scope as the end of a lease does. It answers when only kept jobs
 // are left.
 func (c *request) releaseScope() error {
-	var body wire.Leave
-	if err := c.body(&body, maxBody); err != nil {
-		return err
-	}
-	path := messages.ScopePath(body.Path)
-	if err := path.Check(); err != nil {
-		return err
-	}
-	if _, err := c.inScope(path); err != nil {
-		return err
-	}
-	if path == messages.MainScope {
-		return messages.Invalid("path", "cannot leave the scope main, which all clients share")
-	}
-	grace, err := graceOf(body.Grace)
+	r, err := read[messages.ReleaseScope](c)
 	if err != nil {
 		return err
 	}
-	left, err := c.leaveScope(messages.ReleaseScope{Path: path, Grace: grace, Reason: body.Reason})
+	if r.Path == messages.MainScope {
+		return messages.Invalid("path", "cannot leave the scope main, which all clients share")
+	}
+	left, err := c.leaveScope(r)
 	if err != nil {
 		return err
 	}
@@ -211,29 +188,23 @@ func (c *request) replyLeft(left messages.ScopeReleased) error {
 	if err := c.awaitNews(left.Jobs); err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.ScopeReleased{
-		V: wire.Version, Jobs: wire.List(left.Jobs), Kept: wire.List(left.Kept), Survivors: wire.List(left.Survivors),
-	})
+	return c.reply(http.StatusOK, left)
 }
 
 // endLease ends a lease for any client that knows its id. It answers when only kept
 // jobs are left.
 func (c *request) endLease() error {
-	grace, err := c.grace()
+	r, err := read[api.EndLease](c)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
-	t := c.tenants[c.r.PathValue("id")]
+	t := c.tenants[r.ID]
 	c.mu.Unlock()
 	if t == nil || c.root != "" && !c.root.Contains(t.path) {
 		return &messages.Error{Code: messages.NotFound, Reason: "lease", Message: "unknown lease; it may have ended with its request"}
 	}
-	reason := c.text("reason")
-	if reason == "" {
-		reason = "its client has left"
-	}
-	c.releaseLease(t, messages.ReleaseScope{Path: t.path, Grace: grace, Reason: reason})
+	c.releaseLease(t, messages.ReleaseScope{Path: t.path, Grace: r.Grace, Reason: cmp.Or(r.Reason, "its client has left")})
 	if t.error != nil {
 		return t.error
 	}

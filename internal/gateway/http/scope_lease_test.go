@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -170,9 +171,10 @@ func TestALeaseHasAQuota(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.client.Run(t.Context(), sleep)
 	coded(t, err, messages.SessionClosedCode, "lease") // it came from the client that has left
-	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Scope: agents + "/sub", Session: "s"})
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.OpenSession{Scope: agents + "/sub", Session: "s"})
 	coded(t, err, messages.SessionClosedCode, "lease")
-	coded(t, d.client.OpenScope(t.Context(), messages.OpenScope{Path: agents}), messages.SessionClosedCode, "lease")
+	_, err = host.Ask(t.Context(), d.client.Host(), messages.OpenScope{Path: agents})
+	coded(t, err, messages.SessionClosedCode, "lease")
 	d.leases(t.Context(), messages.OpenScope{Path: agents})
 	for range 2 {
 		d.background(sleep)
@@ -229,7 +231,7 @@ func TestFaultLeaseEndsUnderRequests(t *testing.T) {
 				}
 				session := messages.SessionID("s" + strconv.Itoa(i))
 				if i == 1 {
-					_, _ = d.client.OpenSession(t.Context(), messages.OpenSession{Scope: agents, Session: session})
+					_, _ = host.Ask(t.Context(), d.client.Host(), messages.OpenSession{Scope: agents, Session: session})
 					return
 				}
 				_, _ = d.client.Run(t.Context(), messages.RunCommand{Scope: agents + "/sub", Session: session, Program: messages.Program{Argv: []string{"sleep", "600"}}, Mode: messages.ModeAsync})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -44,12 +44,12 @@ func (a *attachment) mayAnswer(ctx context.Context, from, to int64) error {
 			return nil
 		}
 		a.shown.taken = true
-		if err := a.say(ctx, wire.AttachEvent{Kind: wire.AttachAnswers, Held: true, Offset: max(taken.Answered, before)}); err != nil {
+		if err := a.say(ctx, api.AttachEvent{Kind: api.AttachAnswers, Held: true, Offset: max(taken.Answered, before)}); err != nil {
 			return err
 		}
 	case !held && a.shown.taken:
 		a.leaveTerminal(ctx)
-		return a.say(ctx, wire.AttachEvent{Kind: wire.AttachAnswers, Offset: from})
+		return a.say(ctx, api.AttachEvent{Kind: api.AttachAnswers, Offset: from})
 	}
 	if a.shown.taken {
 		a.shown.offset = to

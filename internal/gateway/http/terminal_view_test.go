@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -41,14 +41,14 @@ func (a *attached) heardUntil(text string) string {
 }
 
 // begun waits for the lease and for what is said about answers, in whatever order.
-func (a *attached) begun() (answers wire.AttachEvent) {
+func (a *attached) begun() (answers api.AttachEvent) {
 	a.t.Helper()
 	for lease := false; !lease || answers.Kind == ""; {
 		h, err := a.Next(a.t.Context())
 		require.NoError(a.t, err)
 		a.data = append(a.data, h.Data...)
-		lease = lease || h.Said.Kind == wire.AttachLease
-		if h.Said.Kind == wire.AttachAnswers {
+		lease = lease || h.Said.Kind == api.AttachLease
+		if h.Said.Kind == api.AttachAnswers {
 			answers = h.Said
 		}
 	}
@@ -63,7 +63,7 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 	d.enter(job.ID)
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: `got 2;1\.`})
 
-	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake, Terminal: true})
+	a := d.attach(job.ID, client.AttachOptions{Lease: api.AttachTake, Terminal: true})
 	answers := a.begun()
 	require.True(t, answers.Held)
 	a.heardUntil("got 2;1.")
@@ -95,25 +95,25 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 func TestAttachedTerminalLosesTheLease(t *testing.T) {
 	d := start(t, nil)
 	job := d.asker()
-	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk, Terminal: true})
+	a := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk, Terminal: true})
 	require.True(t, a.begun().Held)
-	a.says(wire.AttachYield)
-	a.said(wire.AttachLease)
+	a.says(api.AttachYield)
+	a.said(api.AttachLease)
 	d.enter(job.ID)
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: `got 2;1\.`})
-	require.False(t, a.said(wire.AttachAnswers).Held)
+	require.False(t, a.said(api.AttachAnswers).Held)
 }
 
 // Who only watches, and a job on pipes, are told nothing of it.
 func TestAttachedTerminalNeedsOne(t *testing.T) {
 	d := start(t, nil)
 	plain := d.background(messages.RunCommand{Program: messages.Program{Text: "echo out; read -r"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
-	for _, how := range []client.AttachOptions{{Lease: wire.AttachTake, Terminal: true}, {Terminal: true}} {
+	for _, how := range []client.AttachOptions{{Lease: api.AttachTake, Terminal: true}, {Terminal: true}} {
 		a := d.attach(plain.ID, how)
 		for len(a.data) == 0 {
 			h, err := a.Next(t.Context())
 			require.NoError(t, err)
-			require.NotEqual(t, wire.AttachAnswers, h.Said.Kind)
+			require.NotEqual(t, api.AttachAnswers, h.Said.Kind)
 			a.data = append(a.data, h.Data...)
 		}
 	}

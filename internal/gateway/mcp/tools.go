@@ -315,7 +315,7 @@ func (c *call) screen(ctx context.Context, in core.Job) (answer, error) {
 		lines = []string{}
 	}
 	return answer{result: &core.Screen{
-		JobID: string(job.ID), Screen: lines, Row: s.Row, Col: s.Col, Rows: s.Size.Rows, Cols: s.Size.Cols, Alternate: s.Alternate, Title: s.Title,
+		JobID: string(job.ID), Screen: lines, Row: s.Row, Col: s.Col, Rows: s.Rows, Cols: s.Cols, Alternate: s.Alternate, Title: s.Title,
 		Running: !job.State.Ended(),
 	}}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -95,7 +95,7 @@ func (s *Sender) try(ctx context.Context, d messages.Delivery, now time.Time) me
 }
 
 func (s *Sender) request(ctx context.Context, d messages.Delivery, now time.Time) (*http.Request, error) {
-	event, err := wire.NewEvent(d.Seq, messages.CommandFinished{Job: d.Job})
+	event, err := api.NewEvent(d.Seq, messages.CommandFinished{Job: d.Job})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package wire
+package api
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 // Event is one event of GET /v1/events: a fact with its number. Kind decides which
 // other fields are set.
 type Event struct {
-	V       int              `json:"v"`
+	V       messages.Version `json:"v"`
 	Seq     messages.Seq     `json:"seq"`
 	Kind    string           `json:"event"`
 	Job     *messages.Record `json:"job,omitempty"`
 	Session *SessionEvent    `json:"session,omitempty"`
 	Scope   *ScopeEvent      `json:"scope,omitempty"`
-	From    messages.Seq     `json:"from,omitempty"` // of FactsDropped: the first number that is no longer held
+	From    messages.Seq     `json:"from,omitzero"` // of FactsDropped: the first number that is no longer held
 	Error   *messages.Error  `json:"error,omitempty"`
 }
 
@@ -68,7 +68,7 @@ var commandKinds = map[string]messages.CommandFact{
 
 // NewEvent returns the event of a fact.
 func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
-	e := Event{V: Version, Seq: seq}
+	e := Event{Seq: seq}
 	switch f := fact.(type) {
 	case messages.CommandFact:
 		e.Job = new(f.Record())

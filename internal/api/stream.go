@@ -1,24 +1,4 @@
-// Package wire defines the JSON of the HTTP API for its server and its client. Requests
-// are decoded strictly (Decode); replies carry "v":1 and may gain fields. The job
-// object is that of package messages.
-//
-// Durations are whole milliseconds in fields that end in _ms, as in the job object. A null
-// or absent field means none or the default. Bytes that are not UTF-8 travel in fields that
-// end in _base64, or as a raw body.
-//
-//	attach.go       messages of an attachment
-//	decode.go       strict decoding of requests, with errors for people
-//	event.go        events of GET /v1/events
-//	reply.go        replies of the other routes
-//	request.go      bodies of the other routes
-//	screen.go       the screen of a terminal
-//	span.go         durations of the other routes
-package wire
-
-import "troupe/messages"
-
-// Version is the "v" of every object.
-const Version = messages.JSONVersion
+package api
 
 // Names of headers and trailers.
 const (
@@ -52,9 +32,3 @@ const (
 // Processing is the preference (RFC 7240) of a caller of run that wants the job before
 // it ends. A 102 reply then names the job in its Location.
 const Processing = "processing"
-
-// ErrorBody is the body of every error.
-type ErrorBody struct {
-	V     int            `json:"v"`
-	Error messages.Error `json:"error"`
-}

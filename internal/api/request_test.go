@@ -1,4 +1,4 @@
-package wire_test
+package api_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"troupe/internal/gateway/http/wire"
+	"troupe/internal/api"
 	"troupe/messages"
 )
 
@@ -62,7 +62,7 @@ func TestRunKeepsItsRequest(t *testing.T) {
 		b, err := messages.MarshalRequest(r)
 		require.NoError(t, err)
 		var back messages.RunCommand
-		if refused := wire.Decode(b, &back); refused != nil {
+		if refused := api.Decode(b, &back); refused != nil {
 			t.Fatalf("%s: %v", b, refused)
 		}
 		require.Equal(t, r, back)
@@ -72,8 +72,16 @@ func TestRunKeepsItsRequest(t *testing.T) {
 // Keys and a paste must be text: the daemon encodes them.
 func TestBadInputNotEncodable(t *testing.T) {
 	for text, fits := range map[string]bool{"\u00ff\x00": true, "a\xffb": false} {
-		for _, in := range []wire.Input{{Paste: &text}, {Keys: &text}} {
-			require.Equal(t, fits, in.Encodable() == nil, text)
+		for _, r := range []messages.WriteInput{{Job: "j1", Paste: text}, {Job: "j1", Keys: text}} {
+			_, _, _, err := api.Named("input").Encode(r)
+			if fits {
+				require.NoError(t, err)
+			} else {
+				require.Equal(t, err, error(&messages.Error{
+					Code: messages.InvalidParams, Reason: "utf8", Message: `"a\xffb" is not UTF-8 text, which a request to the daemon must be`,
+					Hint: "write it as data, of which each byte is passed on: troupe write without --paste and --keys",
+				}))
+			}
 		}
 	}
 }
@@ -87,7 +95,7 @@ func TestOpenSessionKeepsItsRequest(t *testing.T) {
 	b, err := messages.MarshalRequest(r)
 	require.NoError(t, err)
 	var back messages.OpenSession
-	require.Nil(t, wire.Decode(b, &back))
+	require.Nil(t, api.Decode(b, &back))
 	require.Equal(t, r, back)
 }
 
@@ -138,11 +146,11 @@ func TestEventsOfFacts(t *testing.T) {
 		messages.ScopeOpened{Path: "a"},
 		messages.ScopeClosed{Path: "a", Reason: "r", Jobs: []messages.JobID{"j1"}},
 	} {
-		e, err := wire.NewEvent(7, fact)
+		e, err := api.NewEvent(7, fact)
 		require.NoError(t, err)
 		b, err := json.Marshal(e)
 		require.NoError(t, err)
-		var got wire.Event
+		var got api.Event
 		require.NoError(t, json.Unmarshal(b, &got))
 		require.Equal(t, messages.Seq(7), got.Seq)
 		require.IsType(t, fact, got.Fact())
@@ -150,7 +158,7 @@ func TestEventsOfFacts(t *testing.T) {
 			require.Equal(t, fact, got.Fact())
 		}
 	}
-	require.Nil(t, wire.Event{Kind: "something new"}.Fact())
+	require.Nil(t, api.Event{Kind: "something new"}.Fact())
 }
 
 // FuzzDecode: whatever comes, the decoder ends, refuses with a code, or gives a
@@ -165,7 +173,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var run messages.RunCommand
-		if refused := wire.Decode(in, &run); refused != nil {
+		if refused := api.Decode(in, &run); refused != nil {
 			if refused.Code != messages.InvalidParams || refused.Reason == "" || refused.Message == "" {
 				t.Fatalf("%q: %+v", in, refused)
 			}
@@ -179,7 +187,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		var again messages.RunCommand
-		if refused := wire.Decode(b, &again); refused != nil {
+		if refused := api.Decode(b, &again); refused != nil {
 			t.Fatalf("%s: %v", b, refused)
 		}
 		two, err := messages.MarshalRequest(again)
@@ -189,20 +197,27 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A grace may be none, and its refusal does not say otherwise.
-func TestGrace(t *testing.T) {
-	none, usual, wrong := int64(0), int64(1500), int64(-1)
-	for _, c := range []struct {
-		ms   *int64
-		want time.Duration
-	}{{nil, 0}, {&none, -1}, {&usual, 1500 * time.Millisecond}} {
-		got, err := wire.GraceOf(c.ms)
-		if err != nil || got != c.want {
-			t.Errorf("got %v and %v, want %v", got, err, c.want)
-		}
+// A grace may be none, and its refusal does not say otherwise. What is absent or null has the value
+// that the route gives it.
+func TestAbsentValues(t *testing.T) {
+	for body, want := range map[string]messages.StopCommand{
+		`{}`: {}, `{"grace_ms":null}`: {}, `{"grace_ms":0}`: {Grace: -1}, `{"grace_ms":1500}`: {Grace: 1500 * time.Millisecond},
+	} {
+		var r messages.StopCommand
+		require.Nil(t, api.Decode([]byte(body), &r), body)
+		require.Equal(t, want, r, body)
 	}
-	_, err := wire.GraceOf(&wrong)
-	if err == nil || err.Reason != "grace_ms" || !strings.Contains(err.Message, "0 to kill at once") {
-		t.Errorf("got %v", err)
+	wrong := api.Decode([]byte(`{"grace_ms":-1}`), &messages.StopCommand{})
+	require.Equal(t, "grace_ms", wrong.Reason)
+	require.Contains(t, wrong.Message, "0 to kill at once")
+	for body, want := range map[string]bool{`{}`: true, `{"keep":null}`: true, `{"keep":true}`: true, `{"keep":false}`: false} {
+		r, err := api.Named("promote").Read(request(t, "POST", "/"), nil, []byte(body))
+		require.NoError(t, err)
+		require.Equal(t, messages.PromoteCommand{Keep: want}, r, body)
+	}
+	for body, want := range map[string]bool{`{}`: true, `{"stop_jobs":null}`: true, `{"stop_jobs":true}`: false} {
+		r, err := api.Named("shutdown").Read(request(t, "POST", "/"), nil, []byte(body))
+		require.NoError(t, err)
+		require.Equal(t, messages.ShutdownNode{KeepJobs: want}, r, body)
 	}
 }

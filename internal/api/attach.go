@@ -1,4 +1,4 @@
-package wire
+package api
 
 import "troupe/messages"
 
@@ -36,16 +36,16 @@ const (
 
 // AttachEvent is a text message of the server.
 type AttachEvent struct {
-	V       int              `json:"v"`
+	V       messages.Version `json:"v"`
 	Kind    string           `json:"type"`
 	Job     *messages.Record `json:"job,omitempty"`
 	Stream  string           `json:"stream,omitempty"`
-	Offset  int64            `json:"offset,omitempty"`
-	From    int64            `json:"from,omitempty"`
-	To      int64            `json:"to,omitempty"`
-	Held    bool             `json:"held,omitempty"`
+	Offset  int64            `json:"offset,omitzero"`
+	From    int64            `json:"from,omitzero"`
+	To      int64            `json:"to,omitzero"`
+	Held    bool             `json:"held,omitzero"`
 	Reason  string           `json:"reason,omitempty"`
-	Through int64            `json:"through,omitempty"`
+	Through int64            `json:"through,omitzero"`
 	Error   *messages.Error  `json:"error,omitempty"`
 }
 
@@ -63,8 +63,8 @@ const (
 // AttachRequest is a text message of the client.
 type AttachRequest struct {
 	Kind string `json:"type"`
-	Rows int    `json:"rows,omitempty"`
-	Cols int    `json:"cols,omitempty"`
+	Rows int    `json:"rows,omitzero"`
+	Cols int    `json:"cols,omitzero"`
 }
 
 // MaxAttachInput bounds one input message, in bytes. A client with more to write waits

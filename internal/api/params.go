@@ -1,0 +1,44 @@
+package api
+
+// Type of a Param is integer, boolean, string, or the values of a string: ask|take.
+
+var outputParams = []Param{
+	{"query", "stream", "merged|stdout|stderr|both", "merged (default), stdout, stderr, or both: in the order of their arrival, in frames, each a head of 8 bytes (the stream, three zeros, the length, big endian) and its bytes"},
+	{"query", "offset", "integer", "the byte to begin with"},
+	{"query", "limit", "integer", "at most so many, from 1: bytes of an output, lines of a text"},
+	{"query", "follow", "boolean", "wait for what comes"},
+	{"query", "since", "string", "a moment (RFC 3339) instead of an offset: what was written from then on, to a second, from the beginning of its line"},
+	{"query", "offset_stdout", "integer", "of both, the byte of stdout to begin with"},
+	{"query", "offset_stderr", "integer", "of both, the byte of stderr to begin with"},
+	{"header", "Prefer", "string", "resumable: end before a gap; of both, send a gap as a frame whose second byte is 1"},
+}
+
+var viewParams = []Param{
+	{"query", "stream", "merged|stdout|stderr|both", "merged (default), stdout, stderr or both"},
+	{"query", "line", "integer", "the first line of a page, from 1"},
+	{"query", "limit", "integer", "at most so many, from 1: bytes of an output, lines of a text"},
+	{"query", "head", "integer", "so many first lines"},
+	{"query", "tail", "integer", "so many last lines"},
+	{"query", "bytes", "integer", "at most so many bytes of text, also with head and tail, to 1048576; 51200 if not given"},
+	{"query", "since", "string", "a moment; answered with unsupported: views are of lines, and output begins with a moment"},
+	{"query", "raw", "boolean", "with terminal control sequences"},
+	{"query", "offset_stdout", "integer", "for stream=both: show stdout after this byte"},
+	{"query", "offset_stderr", "integer", "for stream=both: show stderr after this byte"},
+}
+
+var attachParams = []Param{
+	{"query", "stream", "merged|stdout|stderr", "merged (default), stdout or stderr"},
+	{"query", "offset", "integer", "the byte to begin with"},
+	{"query", "lease", "ask|take", "ask or take the right to write; without it, watch"},
+	{"query", "terminal", "boolean", "the client shows the output on a terminal that answers queries in it; while the client has the lease, answers names the byte from which the terminal answers"},
+}
+
+var eventParams = []Param{
+	{"query", "after", "integer", "only facts with a greater number"},
+	{"query", "now", "boolean", "only facts from now on"},
+	{"query", "past", "boolean", "only facts up to now: stream_ended without an error follows them"},
+	{"query", "scope", "string", "a scope's path; with its sub-scopes"},
+	{"query", "job", "string", "only facts of this job: id, ULID, or the name of one that is there"},
+	{"query", "ends", "boolean", "only command_finished and command_retired"},
+	{"header", "Last-Event-ID", "string", "resume after this number"},
+}

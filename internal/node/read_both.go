@@ -1,0 +1,40 @@
+package node
+
+import (
+	"context"
+
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// readBoth returns the end of stdout and stderr of a job that keeps them apart, in the order of
+// their arrival. A page of both has no place in either.
+func (n *Node) readBoth(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	job, err := n.Job(ctx, r.Job)
+	switch {
+	case err != nil:
+		return messages.OutputPage{}, err
+	case len(job.Output) != 2:
+		return messages.OutputPage{}, messages.NoSuchStream(job.ID, messages.Both)
+	case r.View.Kind != messages.ViewTail:
+		return messages.OutputPage{}, messages.OnlyEndOfBoth()
+	}
+	o := view.Options{Bytes: r.View.Bytes, Style: view.Verbatim}
+	if r.Plain {
+		o.Style = view.Plain
+	}
+	seen, err := n.viewAfter(job, r.After, o)
+	if err != nil {
+		return messages.OutputPage{}, err
+	}
+	wrote, lost := job.Output[0].Bytes+job.Output[1].Bytes, int64(0)
+	for _, g := range seen.Gaps() {
+		lost += g.To - g.From
+	}
+	if seen.Bytes < wrote || wrote > 0 && lost == seen.Bytes {
+		return messages.OutputPage{}, messages.OutputForgotten()
+	}
+	return messages.OutputPage{
+		Job: job.ID, Stream: messages.Both, Text: seen.Text, To: seen.Bytes, Bytes: seen.Bytes, Truncated: seen.Truncated, Closed: seen.Closed,
+	}, nil
+}
