@@ -3,7 +3,6 @@ package messages
 import (
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,7 +39,7 @@ type End struct {
 func (e End) Status() (s ExitStatus, known bool) {
 	switch {
 	case e.Signal != "":
-		return ExitStatus{Signal: e.Signal, Number: int(SignalNumber(e.Signal))}, true
+		return ExitStatus{Signal: e.Signal, Number: SignalNumber(e.Signal)}, true
 	case e.Code != nil:
 		return ExitStatus{Code: *e.Code}, true
 	}
@@ -72,14 +71,14 @@ func (e End) Shell() int {
 }
 
 // SignalNumber parses "INT", "SIGINT" or "2"; 0: no such signal.
-func SignalNumber(name string) syscall.Signal {
+func SignalNumber(name string) int {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n < 1 || n > 64 {
 			return 0
 		}
-		return syscall.Signal(n)
+		return n
 	}
-	return unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG"))
+	return int(unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")))
 }
 
 // Party is the part that ended a job.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -205,7 +206,7 @@ func (a *answer) known() (nth uint64, known bool) { return a.nth, a.fact != nil 
 // signal sends one signal to the main process or the whole tree. KILL for the tree also
 // reaches processes that fork or are in execve meanwhile (docs/decisions/034).
 func (j *job) signal(s backends.Signal) messages.ProcessFact {
-	sig := messages.SignalNumber(s.Name)
+	sig := syscall.Signal(messages.SignalNumber(s.Name))
 	if sig == 0 {
 		return messages.ControlRefused{Err: *messages.Invalid("signal", "invalid signal "+strconv.Quote(s.Name)+": use a name such as INT or TERM")}
 	}
@@ -224,6 +225,11 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 		return refusal(messages.JobFinished, "the process has exited")
 	}
 	return messages.ControlDone{}
+}
+
+// stopSignal returns the signal that begins a stop of a job.
+func stopSignal(a messages.ProcAttr) syscall.Signal {
+	return syscall.Signal(cmp.Or(messages.SignalNumber(a.StopSignal), int(unix.SIGTERM)))
 }
 
 // signalName returns the name of a signal without SIG, such as "KILL".

@@ -35,6 +35,7 @@
 //	kill_pool.go            stops without grace, a few at a time
 //	launch.go               starts one process
 //	leftovers.go            kills tagged processes of a dead node
+//	limits.go               gives jobs the limits of their request
 //	liveshell.go            the state of a live shell
 //	local.go                Local, the engine
 //	lookup.go               finds a program in the PATH
@@ -47,7 +48,6 @@
 //	platform.go             the engine's access to the operating system
 //	pollset.go              one epoll set for exits and quiet streams
 //	proc.go                 reads /proc; signals by pidfd
-//	proc_limits.go          gives jobs the limits of their request
 //	process.go              a job as its owner holds it
 //	process_table.go        shared readings of the process table
 //	procfs_foreign.go       hides a /proc of another pid namespace

@@ -11,9 +11,9 @@ import (
 	"troupe/messages"
 )
 
-// The escalation sends TERM, or the job's stop signal, to the main process and its group, at 40 %
-// of the grace to the processes that this did not reach, and at its end KILL
-// (docs/design/engine.md). No process gets TERM twice: a second one would cut its cleanup.
+// The escalation sends the stop signal (TERM) to the main process and its group, at 40 % of the
+// grace to the processes that this did not reach, and at its end KILL (docs/design/engine.md).
+// No process gets it twice: a second one would cut its cleanup.
 const (
 	broadcastPoint = 0.4
 
@@ -277,10 +277,9 @@ func (j *job) signalStep(l *escalation, signal string, do func()) {
 	do()
 }
 
-// termMain sends the stop signal (TERM) to the main process, its group and the terminal's
-// foreground group, and CONT to all: a stopped process cannot handle it. If the main process
-// has exited, all get it. It returns a function that sends it to the others; nil: there are
-// none.
+// termMain sends the stop signal to the main process, its group and the terminal's foreground
+// group, and CONT to all: a stopped process cannot handle it. If the main process has exited, all
+// get it. It returns a function that sends it to the others; nil: there are none.
 func (j *job) termMain() (termRest func()) {
 	front := j.foreground()
 	termRest = j.engine.host.termRest(j, front)

@@ -106,11 +106,8 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 		}
 	}
 	j.postFork = postForkSpec{
-		grace: s.Grace, stop: syscall.SIGTERM, onExit: s.OnExit,
+		grace: s.Grace, stop: stopSignal(s.Attr), onExit: s.OnExit,
 		sync: s.Log.Durability == spill.FsyncOnExit,
-	}
-	if sig := messages.SignalNumber(s.Attr.StopSignal); sig != 0 {
-		j.postFork.stop = sig
 	}
 	if s.Live != nil {
 		j.shell = newLiveShell(j, s.Live)
