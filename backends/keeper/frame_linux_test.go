@@ -194,6 +194,7 @@ func FuzzFrame(f *testing.F) {
 		_, _ = decode[startRequest](p)
 		_, _ = decode[[]inventoryReply](p)
 		_, _ = decode[[]logState](p)
+		_, _ = decode[entry](p)
 		fr, err := parseFrame(p)
 		if err != nil {
 			return
