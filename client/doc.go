@@ -1,5 +1,5 @@
-// Package client is the Go client of the daemon: one method for each route of its HTTP API,
-// with the requests and records of package messages. Errors of the daemon are
+// Package client is the Go client of the daemon: Host takes the requests of package messages,
+// and other methods what lasts: runs, outputs, attachments, events and leases. Errors of the daemon are
 // *messages.Error with its code. Other errors come from the connection or the context. Requests
 // that read, wait or can be repeated come back to the next daemon.
 //

@@ -3,5 +3,5 @@
 //
 // Files:
 //
-//	host.go  Host, Doer, Reader and Ask
+//	host.go  Host, Doer, Reader, Ask and Attachable
 package host

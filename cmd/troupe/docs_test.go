@@ -178,7 +178,7 @@ func TestTheManualHasTheVerbs(t *testing.T) {
 
 func TestTheManualHasTheFieldsOfTheRecord(t *testing.T) {
 	t.Parallel()
-	tagged, err := json.Marshal(messages.Record{Labels: messages.Labels{Tag: "t"}}) // no verb gives one
+	tagged, err := json.Marshal(messages.Record{Labels: messages.Labels{Tag: "t"}, StopSignal: "INT"}) // what these jobs do not have
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func (r Route) Encode(request any) (path string, query url.Values, body []byte, 
 	if path, err = r.path(request); err != nil {
 		return "", nil, nil, err
 	}
-	if query, err = queryOf(request); err != nil {
+	if query, err = r.queryOf(request); err != nil {
 		return "", nil, nil, err
 	}
 	if read, is := request.(messages.ReadOutput); is {
@@ -39,7 +39,7 @@ func (r Route) Encode(request any) (path string, query url.Values, body []byte, 
 // path returns the path of a request.
 func (r Route) path(request any) (string, error) {
 	path := r.Path
-	for _, f := range fieldsOf(reflect.TypeOf(request), "path") {
+	for _, f := range r.paths {
 		text := reflect.ValueOf(request).FieldByIndex(f.Index).String()
 		whole := "{" + f.name + "...}"
 		switch {
@@ -76,9 +76,9 @@ func PathOf(job messages.JobID) (string, error) {
 func isPart(name string) bool { return name != "" && slash.Clean("/"+name) == "/"+name }
 
 // queryOf returns the query of a request.
-func queryOf(request any) (url.Values, error) {
+func (r Route) queryOf(request any) (url.Values, error) {
 	query := url.Values{}
-	for _, f := range fieldsOf(reflect.TypeOf(request), "query") {
+	for _, f := range r.queries {
 		v := reflect.ValueOf(request).FieldByIndex(f.Index)
 		if v.IsZero() {
 			continue
@@ -124,9 +124,9 @@ type field struct {
 	name string
 }
 
-// fieldsOf returns the fields of a struct that have a tag.
+// fieldsOf returns the fields of a struct that have a tag, without those of embedded ones.
 func fieldsOf(t reflect.Type, tag string) (all []field) {
-	for _, f := range reflect.VisibleFields(t) {
+	for f := range t.Fields() {
 		if name := f.Tag.Get(tag); name != "" {
 			all = append(all, field{f, name})
 		}

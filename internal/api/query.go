@@ -23,10 +23,9 @@ func (r Route) Query(raw string) (Query, *messages.Error) {
 	if err != nil {
 		return nil, messages.Invalid("query", "cannot parse the query: "+err.Error())
 	}
-	known := r.Queries()
 	for name, values := range query {
 		switch {
-		case !slices.Contains(known, name):
+		case !slices.Contains(r.known, name):
 			return nil, messages.Invalid(name, fmt.Sprintf("%.64q is no parameter of this request", name))
 		case len(values) != 1:
 			return nil, messages.Invalid(name, name+" is given twice")
@@ -86,10 +85,10 @@ func (r Route) Read(from *http.Request, query Query, body []byte) (any, error) {
 			return nil, err
 		}
 	}
-	for _, f := range fieldsOf(into.Elem().Type(), "path") {
+	for _, f := range r.paths {
 		into.Elem().FieldByIndex(f.Index).SetString(from.PathValue(f.name))
 	}
-	for _, f := range fieldsOf(into.Elem().Type(), "query") {
+	for _, f := range r.queries {
 		if err := query.set(into.Elem().FieldByIndex(f.Index), f.name); err != nil {
 			return nil, err
 		}
@@ -127,11 +126,9 @@ func (r Route) Parameters() (all []Param) {
 	for _, part := range pathParams(r.Path) {
 		all = append(all, Param{In: "path", Name: part, Type: "string"})
 	}
-	if r.Request != nil {
-		for _, f := range fieldsOf(reflect.TypeOf(r.Request), "query") {
-			kind := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int64: "integer"}[f.Type.Kind()]
-			all = append(all, Param{In: "query", Name: f.name, Type: cmp.Or(kind, "string")})
-		}
+	for _, f := range r.queries {
+		kind := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int64: "integer"}[f.Type.Kind()]
+		all = append(all, Param{In: "query", Name: f.name, Type: cmp.Or(kind, "string")})
 	}
 	return append(all, r.Params...)
 }

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -219,5 +220,26 @@ func TestAbsentValues(t *testing.T) {
 		r, err := api.Named("shutdown").Read(request(t, "POST", "/"), nil, []byte(body))
 		require.NoError(t, err)
 		require.Equal(t, messages.ShutdownNode{KeepJobs: want}, r, body)
+	}
+}
+
+func BenchmarkReadRequest(b *testing.B) {
+	text := []byte(`{"scope":"main","command":"make test","cwd":"/src/project","environment":{"policy":"caller","base":["HOME=/home/user","PATH=/usr/bin:/bin"]},"timeout_ms":60000}`)
+	route, from := api.Named("run"), &http.Request{}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := route.Read(from, nil, text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSendRequest(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		route, _ := api.Of(messages.FindJob{Job: "j1"})
+		if _, _, _, err := route.Encode(messages.FindJob{Job: "j1"}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -19,6 +19,9 @@ type Route struct {
 	Lasts        bool    // may stay open for long
 	Repeats      bool    // can be sent again to the next daemon: it reads, or its repeat changes nothing
 	Params       []Param // parameters that are not fields of Request
+
+	paths, queries []field  // of Request
+	known          []string // parameters in the query
 }
 
 // Param is a parameter of a request.
@@ -31,16 +34,6 @@ func (r Route) HasBody() bool { return r.Method == http.MethodPost }
 func (r Route) Media() string {
 	media, _ := r.Reply.(string)
 	return media
-}
-
-// Queries returns the names of the parameters in the query.
-func (r Route) Queries() (names []string) {
-	for _, p := range r.Parameters() {
-		if p.In == "query" {
-			names = append(names, p.Name)
-		}
-	}
-	return names
 }
 
 // Of returns the route of a request. A request with two has that for a job if it names one.
@@ -64,7 +57,7 @@ func Named(id string) Route {
 
 // named reports whether a request has a value for each parameter in the path.
 func (r Route) named(request any) bool {
-	for _, f := range fieldsOf(reflect.TypeOf(request), "path") {
+	for _, f := range r.paths {
 		if r.inPath(f.name) && reflect.ValueOf(request).FieldByIndex(f.Index).IsZero() {
 			return false
 		}
@@ -79,7 +72,7 @@ func (r Route) inPath(name string) bool {
 // Routes returns the whole API.
 func Routes() []Route { return routes }
 
-var routes = []Route{
+var routes = prepared([]Route{
 	{
 		Method: "POST", Path: "/v1/jobs", ID: "run", Request: messages.RunCommand{}, Reply: Result{}, Statuses: []int{http.StatusOK, http.StatusAccepted}, Lasts: true, Repeats: true,
 		About: "Run a command. Answered when it has finished (200), or when it was promoted or has started in the background (202). If the connection ends first, the job is stopped, unless it goes on in the background.",
@@ -213,6 +206,22 @@ var routes = []Route{
 		Method: "POST", Path: "/v1/shutdown", ID: "shutdown", Request: messages.ShutdownNode{}, Reply: messages.ShutdownDone{}, Statuses: ok,
 		About: "End the daemon. Its jobs live on where they can, unless stop_jobs says otherwise.",
 	},
+})
+
+// prepared returns the routes with what is read of their requests' tags once.
+func prepared(all []Route) []Route {
+	for i := range all {
+		r := &all[i]
+		if r.Request != nil {
+			r.paths, r.queries = fieldsOf(reflect.TypeOf(r.Request), "path"), fieldsOf(reflect.TypeOf(r.Request), "query")
+		}
+		for _, p := range r.Parameters() {
+			if p.In == "query" {
+				r.known = append(r.known, p.Name)
+			}
+		}
+	}
+	return all
 }
 
 // YAML is the media type of YAML (RFC 9512).

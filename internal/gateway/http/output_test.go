@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/internal/api"
 	"troupe/internal/gateway/http"
 	"troupe/internal/node"
@@ -188,7 +189,17 @@ func TestTextOfBothStreams(t *testing.T) {
 		require.Equal(t, []int64{0, 18, 18}, []int64{page.From, page.To, page.Bytes})
 		require.False(t, page.Closed)
 	}
-	_, err := d.client.Text(t.Context(), job.ID, client.TextView{Both: true, Tail: 1})
+	both := messages.ReadOutput{Job: job.ID, Stream: messages.Both, View: messages.View{Kind: messages.ViewTail}, After: [2]int64{2, 7}, Plain: true}
+	here, err := host.Ask(t.Context(), d.node.Host(), both)
+	require.NoError(t, err)
+	there, err := host.Ask(t.Context(), d.client.Host(), both)
+	require.NoError(t, err)
+	there.Gaps = nil
+	require.Equal(t, here, there, "the page is the same in this process")
+	both.View.Kind = messages.ViewPage
+	_, err = host.Ask(t.Context(), d.node.Host(), both)
+	coded(t, err, messages.Unsupported, "stream")
+	_, err = d.client.Text(t.Context(), job.ID, client.TextView{Both: true, Tail: 1})
 	coded(t, err, messages.Unsupported, "stream")
 	_, err = d.client.Text(t.Context(), job.ID, client.TextView{Stream: messages.Stdout, Behind: [2]int64{1, 0}})
 	coded(t, err, messages.InvalidParams, "offset_stdout")
