@@ -227,9 +227,9 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	return messages.ControlDone{}
 }
 
-// stopSignal returns the signal that begins a stop of a job.
-func stopSignal(a messages.ProcAttr) syscall.Signal {
-	return syscall.Signal(cmp.Or(messages.SignalNumber(a.StopSignal), int(unix.SIGTERM)))
+// stopSignal returns the signal that begins a stop of the job.
+func (j *job) stopSignal() syscall.Signal {
+	return syscall.Signal(cmp.Or(j.postFork.stop, uint8(unix.SIGTERM)))
 }
 
 // signalName returns the name of a signal without SIG, such as "KILL".

@@ -104,7 +104,7 @@ func (j *job) escalate() {
 	j.setCause(l)
 	if grace {
 		var termRest func()
-		name := signalName(j.postFork.stop)
+		name := signalName(j.stopSignal())
 		j.signalStep(l, name, func() { termRest = j.termMain() })
 		if termRest != nil {
 			if j.waitStep(l, broadcastPoint, nil) {
@@ -283,7 +283,7 @@ func (j *job) signalStep(l *escalation, signal string, do func()) {
 func (j *job) termMain() (termRest func()) {
 	front := j.foreground()
 	termRest = j.engine.host.termRest(j, front)
-	if !j.proc.signal(j.postFork.stop, true) {
+	if !j.proc.signal(j.stopSignal(), true) {
 		j.termAll()
 		return nil
 	}
@@ -299,10 +299,10 @@ func (j *job) termMain() (termRest func()) {
 // interactive shells ignore TERM.
 func (j *job) termAll() {
 	if j.term != nil {
-		j.tree.signal(unix.SIGHUP, j.postFork.stop, unix.SIGCONT)
+		j.tree.signal(unix.SIGHUP, j.stopSignal(), unix.SIGCONT)
 		return
 	}
-	j.tree.signal(j.postFork.stop, unix.SIGCONT)
+	j.tree.signal(j.stopSignal(), unix.SIGCONT)
 }
 
 func (j *job) killAll() {

@@ -79,11 +79,11 @@ func (j *job) stoppedFor() messages.Cause {
 // postForkSpec is the part of a Spec that is needed after the fork.
 type postForkSpec struct {
 	grace   time.Duration
-	stop    syscall.Signal // begins a stop
 	onExit  messages.OnExit
 	scratch string // file of the job's script
 	oom     int64
-	sync    bool // logs are synced before the exit is reported
+	sync    bool  // logs are synced before the exit is reported
+	stop    uint8 // number of the signal that begins a stop; 0: TERM
 }
 
 // mainExit describes the end of the main process.
@@ -106,7 +106,7 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 		}
 	}
 	j.postFork = postForkSpec{
-		grace: s.Grace, stop: stopSignal(s.Attr), onExit: s.OnExit,
+		grace: s.Grace, onExit: s.OnExit, stop: uint8(messages.SignalNumber(s.Attr.StopSignal)),
 		sync: s.Log.Durability == spill.FsyncOnExit,
 	}
 	if s.Live != nil {

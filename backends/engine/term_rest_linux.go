@@ -45,7 +45,7 @@ func (h *platform) termRest(j *job, front int) func() {
 			rest[p.pid] = p
 		}
 		for _, p := range rest {
-			sig := j.postFork.stop
+			sig := j.stopSignal()
 			if h.wantsHUP(j, p) {
 				sig = unix.SIGHUP
 			}
@@ -79,7 +79,7 @@ func (m moment) before(p proc) bool {
 
 // wantsHUP reports whether a process of a job on a terminal ignores the stop signal.
 func (h *platform) wantsHUP(j *job, p proc) bool {
-	return j.term != nil && p.inSignalSet(h.sys, j.postFork.stop, "SigIgn")
+	return j.term != nil && p.inSignalSet(h.sys, j.stopSignal(), "SigIgn")
 }
 
 // processesOf returns the live processes of a tree.

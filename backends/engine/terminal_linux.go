@@ -25,7 +25,7 @@ func (h *platform) askFront(j *job, group int) {
 	}
 	for _, pid := range j.tree.pids() {
 		if p, ok := statProc(h.sys, pid); ok && p.pgid == group {
-			signalProc(h.sys, p, j.postFork.stop)
+			signalProc(h.sys, p, j.stopSignal())
 		}
 	}
 }
