@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -78,7 +79,7 @@ func (o *ourAdoption) round(ctx context.Context) (values, error) {
 // daemon did not record.
 func (o *ourAdoption) running(ctx context.Context) (int, error) {
 	for {
-		list, err := o.daemon.Jobs(ctx, messages.ListJobs{})
+		list, err := host.Ask(ctx, o.daemon.Host(), messages.ListJobs{})
 		if err != nil {
 			return 0, err
 		}
@@ -96,7 +97,7 @@ const word = "hello\n"
 
 // answers sends a word to a job and waits for its echo.
 func (o *ourAdoption) answers(ctx context.Context, id messages.JobID) error {
-	if _, err := o.daemon.Input(ctx, messages.WriteInput{Job: id, Data: []byte(word)}); err != nil {
+	if _, err := host.Ask(ctx, o.daemon.Host(), messages.WriteInput{Job: id, Data: []byte(word)}); err != nil {
 		return err
 	}
 	out, err := o.daemon.Output(ctx, id, client.Range{Offset: o.words, Limit: int64(len(word)), Follow: true})

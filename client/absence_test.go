@@ -90,7 +90,7 @@ func TestARequestComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				_, err := successors(t, c.lives...).Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}})
+				_, err := successors(t, c.lives...).await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}})
 				if c.err == "" {
 					require.NoError(t, err)
 				} else {
@@ -112,10 +112,10 @@ func TestAWaitComesBackWithItsTime(t *testing.T) {
 			left <- string(b)
 		}
 		c := successors(t, daemonLife{}, daemonLife{after: 10 * time.Second, asked: asked, says: says(waited)})
-		_, err := c.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: 12 * time.Second})
+		_, err := c.await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: 12 * time.Second})
 		require.NoError(t, err)
 		require.Regexp(t, `"timeout_ms":1[0-9]{3}\b|"timeout_ms":2000`, <-left)
-		end, err := successors(t, daemonLife{}).Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: 5 * time.Second})
+		end, err := successors(t, daemonLife{}).await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: 5 * time.Second})
 		require.NoError(t, err)
 		require.True(t, end.TimedOut)
 	})
@@ -148,12 +148,12 @@ func TestARequestEndsWithItsDaemon(t *testing.T) {
 		began := time.Now()
 		c := successors(t, daemonLife{}, daemonLife{says: says(waited)})
 		c.EndWithDaemon()
-		_, err := c.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}})
+		_, err := c.await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}})
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		require.Zero(t, time.Since(began))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = successors(t, daemonLife{}).Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{"j1"}})
+		_, err = successors(t, daemonLife{}).await(ctx, messages.WaitJobs{Jobs: []messages.JobID{"j1"}})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(began))
 	})

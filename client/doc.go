@@ -16,7 +16,7 @@
 //	events.go           streams of events that resume after a broken connection
 //	hold.go             pauses the output of a job
 //	host.go             the daemon as a host.Host: sends a request by its route
-//	jobs.go             one method for each request of Host: jobs, sessions, scopes; health and version
+//	stats.go            counts, health and version of a daemon
 //	lease.go            scopes that end with their client
 //	output.go           raw output of one stream, text views
 //	output_both.go      raw output of both streams

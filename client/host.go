@@ -24,7 +24,7 @@ func (h daemonHost) Do(ctx context.Context, request messages.Refusable) (any, er
 		result, err := h.client.Run(ctx, r)
 		return messages.JobFound{Job: result.Job}, err
 	case messages.WaitJobs:
-		return host.Reply(h.client.Await(ctx, r))
+		return host.Reply(h.client.await(ctx, r))
 	case messages.StopCommand:
 		if r.Job != "" {
 			r.Scope, r.Session, request = "", "", r // the path names the job

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -49,7 +50,7 @@ func TestAnOlderDaemonIsTold(t *testing.T) {
 	)))
 	c.daemon = "v0"
 	for _, told := range []string{"troupe v0, is of an older build", "troupe v0, is of an older build", "wrong"} {
-		_, err := c.Screen(t.Context(), "j1")
+		_, err := host.Ask(t.Context(), c.Host(), messages.ReadScreen{Job: "j1"})
 		require.ErrorContains(t, err, told)
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"troupe/host"
 	"troupe/messages"
 )
 
-// Await waits until any or all of some jobs meet a condition. It comes back to the next daemon
+// await waits until any or all of some jobs meet a condition. It comes back to the next daemon
 // with the time that is left, for the jobs that the names meant at first.
-func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+func (c *Client) await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	end, first := time.Now().Add(r.Timeout), true
 	lookup := ctx
 	if r.Timeout > 0 {
@@ -48,11 +49,11 @@ func (c *Client) named(ctx context.Context, ids []messages.JobID) ([]messages.Jo
 		if !messages.UID(id).Made().IsZero() || isShortID(id) {
 			continue
 		}
-		job, err := c.Job(ctx, id)
+		found, err := host.Ask(ctx, c.Host(), messages.FindJob{Job: id})
 		var refused *messages.Error
 		switch {
 		case err == nil:
-			ids[i] = messages.JobID(job.UID)
+			ids[i] = messages.JobID(found.Job.UID)
 		case !errors.As(err, &refused):
 			return nil, err
 		}

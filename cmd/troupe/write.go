@@ -49,7 +49,7 @@ or a terminal. On a terminal, keys are encoded as its program has asked for.`,
 		if err != nil {
 			return err
 		}
-		w := &connect.InputWriter{Ctx: a.Ctx, Host: a.Host(), Daemon: a.Client, ID: connect.UID(found.Job)} // its name may mean another job before the end of the input
+		w := &connect.InputWriter{Ctx: a.Ctx, Host: a.Host(), ID: connect.UID(found.Job)} // its name may mean another job before the end of the input
 		err = writeAll(a, f, w, found.Job.Terminal != (messages.Terminal{}))
 		if err == nil && f.eof {
 			_, err = host.Ask(a.Ctx, a.Host(), messages.CloseInput{Job: w.ID})

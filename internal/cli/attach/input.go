@@ -22,8 +22,8 @@ func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) er
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if through, err := s.Through(ctx, job); err == nil {
-			s.base.Store(through)
+		if written, err := host.Ask(ctx, s.Host(), messages.WriteInput{Job: job}); err == nil { // it asks how far the input has come
+			s.base.Store(written.Through)
 		}
 	}
 	keys := terminal.LineEditor{Leave: s.detachKeys, Raw: !s.typed, Echo: func(b string) { _, _ = s.screen.Err.Write([]byte(b)) }}

@@ -306,8 +306,8 @@ func (s *attachSession) connected() {
 // delivered reports whether the job has all input that was sent to former daemons.
 func (s *attachSession) delivered() bool {
 	base, sent := s.base.Load(), s.at.SentBefore()
-	through, err := s.Through(s.Ctx, s.job)
-	return base >= 0 && err == nil && through-base >= sent
+	written, err := host.Ask(s.Ctx, s.Host(), messages.WriteInput{Job: s.job})
+	return base >= 0 && err == nil && written.Through-base >= sent
 }
 
 // closeAgain asks the next daemon to close the job's input if it has ended: the former daemon may

@@ -16,7 +16,6 @@ import (
 type InputWriter struct {
 	Ctx     context.Context //nolint:containedctx // lasts for one run of the verb
 	Host    host.Host
-	Daemon  *client.Client // nil: Host is a node of this process
 	ID      messages.JobID
 	Through int64
 	Known   bool // Through is the job's: the writer goes on there with the next daemon
@@ -35,9 +34,10 @@ func (w *InputWriter) Write(b []byte) error {
 		piece := b[:min(len(b), messages.MaxInput)]
 		written, err := host.Ask(w.Ctx, w.Host, messages.WriteInput{Job: w.ID, Data: piece})
 		through, taken := written.Through, int64(len(piece))
-		if err != nil && w.Known && w.Daemon != nil && client.DaemonLeft(err) {
+		if err != nil && w.Known && client.DaemonLeft(err) {
 			lost := err
-			if through, err = w.Daemon.Through(w.Ctx, w.ID); err == nil {
+			if written, err = host.Ask(w.Ctx, w.Host, messages.WriteInput{Job: w.ID}); err == nil { // it asks how far the input has come
+				through = written.Through
 				if taken = through - w.Through; taken < 0 || taken > int64(len(piece)) { // another client writes, too
 					err = lost
 				}

@@ -187,7 +187,7 @@ func (h *jobHost) startedOnce(ctx context.Context) error {
 
 // writer writes to the input of the job, to which only this client writes.
 func (h *jobHost) writer(ctx context.Context) *connect.InputWriter {
-	return &connect.InputWriter{Ctx: ctx, Host: h, Daemon: h.daemon, ID: h.id, Known: true}
+	return &connect.InputWriter{Ctx: ctx, Host: h, ID: h.id, Known: true}
 }
 
 // closeInput ends the input of the job.

@@ -285,7 +285,7 @@ func TestFaultEventsOfAnotherJournal(t *testing.T) {
 	require.Len(t, nothing, 1)
 	anew(nothing[0])
 	d.run("true")
-	next, stop := pull(t.Context(), d.client, messages.Subscribe{After: 99})
+	next, stop := pull(t.Context(), d.client.Client, messages.Subscribe{After: 99})
 	defer stop()
 	for i := range 3 {
 		e, err := next()

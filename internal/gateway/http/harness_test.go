@@ -31,7 +31,7 @@ type daemon struct {
 	node   *node.Node
 	server *http.Server
 	socket string
-	client *client.Client
+	client asker
 	served chan error
 	over   sync.Once
 }
@@ -52,7 +52,7 @@ func start(t *testing.T, change func(*node.Options, *http.Options)) *daemon {
 	d.server = http.New(options)
 	go func() { d.served <- d.server.Serve(listener) }()
 	t.Cleanup(d.end)
-	d.client, err = client.Dial(t.Context(), d.socket)
+	d.client.Client, err = client.Dial(t.Context(), d.socket)
 	require.NoError(t, err)
 	d.client.EndWithDaemon()
 	return d
@@ -63,7 +63,7 @@ func (d *daemon) end() { d.over.Do(d.shutdown) }
 func (d *daemon) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if d.client != nil {
+	if d.client.Client != nil {
 		_ = d.client.Close()
 	}
 	if err := d.node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}); err != nil && !errors.Is(err, node.ErrClosed) {

@@ -241,11 +241,11 @@ func TestFaultStopRacesExit(t *testing.T) {
 			ends <- err
 		}()
 		go func() {
-			_, err := other.Stop(t.Context(), messages.StopCommand{Job: job.ID, Reason: "second", Grace: -1})
+			_, err := asker{other}.Stop(t.Context(), messages.StopCommand{Job: job.ID, Reason: "second", Grace: -1})
 			ends <- err
 		}()
 		go func() {
-			_, err := other.Input(t.Context(), messages.WriteInput{Job: job.ID, Data: []byte("\n")})
+			_, err := asker{other}.Input(t.Context(), messages.WriteInput{Job: job.ID, Data: []byte("\n")})
 			if errors.As(err, new(*messages.Error)) {
 				err = nil // it ended first
 			}
@@ -256,7 +256,7 @@ func TestFaultStopRacesExit(t *testing.T) {
 		}
 		one, err := d.client.Job(t.Context(), job.ID)
 		require.NoError(t, err)
-		two, err := other.Job(t.Context(), job.ID)
+		two, err := asker{other}.Job(t.Context(), job.ID)
 		require.NoError(t, err)
 		require.True(t, one.State.Ended())
 		require.Equal(t, one.End.Outcome, two.End.Outcome)
@@ -313,7 +313,7 @@ func TestAListDoesNotWaitForSizes(t *testing.T) {
 	}()
 
 	for range 3 {
-		list, err := c.Jobs(t.Context(), messages.ListJobs{Finished: true})
+		list, err := asker{c}.Jobs(t.Context(), messages.ListJobs{Finished: true})
 		require.NoError(t, err)
 		require.Len(t, list.Jobs, 2)
 		require.Equal(t, over.ID, list.Jobs[0].ID)
@@ -322,12 +322,12 @@ func TestAListDoesNotWaitForSizes(t *testing.T) {
 		require.Empty(t, list.Jobs[1].Output)
 	}
 	require.Equal(t, int64(1), s.asked.Load())
-	ended, err := c.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}, Timeout: time.Millisecond})
+	ended, err := asker{c}.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}, Timeout: time.Millisecond})
 	require.NoError(t, err)
 	require.Empty(t, ended.Jobs[0].Output, "a wait does not wait for sizes either")
 	close(s.goOn)
 	for again := true; again; { // until the first one has heard its answer
-		list, err := c.Jobs(t.Context(), messages.ListJobs{})
+		list, err := asker{c}.Jobs(t.Context(), messages.ListJobs{})
 		require.NoError(t, err)
 		require.Len(t, list.Jobs, 1)
 		again = len(list.Jobs[0].Output) == 0
