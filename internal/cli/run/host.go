@@ -62,7 +62,7 @@ func (l localHost) stop(ctx context.Context, r messages.StopCommand) error {
 func (l localHost) output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error) {
 	f, err := l.node.Output(ctx, id, stream, from)
 	if err == nil && to >= 0 {
-		f.Until(to)
+		f.End(to)
 	}
 	return f, err
 }
