@@ -66,7 +66,8 @@ func (h dialectHost) Bytes(ctx context.Context, id messages.JobID, stream messag
 	}
 	if wait && from >= b.Size {
 		one := make([]byte, 1)
-		n, err := f.Until(from + int64(most)).Read(one)
+		f.End(from + int64(most))
+		n, err := f.Read(one)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return b, err
 		}
@@ -76,7 +77,7 @@ func (h dialectHost) Bytes(ctx context.Context, id messages.JobID, stream messag
 		}
 	}
 	end := min(from+int64(most), b.Size)
-	f.Until(end)
+	f.End(end)
 	if rest := end - f.Offset(); rest > 0 {
 		data := make([]byte, int64(len(b.Data))+rest)
 		n := copy(data, b.Data)

@@ -49,13 +49,12 @@ type Follower struct {
 	closed bool
 }
 
-// Until ends the reader with io.EOF at the byte end, although more may follow.
-func (f *Follower) Until(end int64) *Follower {
-	f.limit = max(end, f.offset)
-	if end <= f.offset {
+// End ends the reader with io.EOF at a byte, although more may follow.
+func (f *Follower) End(at int64) {
+	f.limit = max(at, f.offset)
+	if at <= f.offset {
 		f.limit = -1
 	}
-	return f
 }
 
 // Offset returns the byte at which the next Read begins.

@@ -36,7 +36,7 @@ func (l localPlace) follow(ctx context.Context, h *jobHost, stream messages.Stre
 	case err != nil:
 		return nil, err
 	case to >= 0:
-		f.Until(to)
+		f.End(to)
 	}
 	return f, nil
 }

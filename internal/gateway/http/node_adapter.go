@@ -57,18 +57,9 @@ type Subscription interface {
 	Close() error
 }
 
-// follower is a reader with a method that returns its own type.
-type follower[F any] interface {
-	io.ReadCloser
-	Offset() int64
-	Gaps() []messages.OutputGap
-	Removed() bool
-	Until(at int64) F
-}
-
 // concrete is a node whose methods return types of its own package. Gateways do not
 // import it.
-type concrete[S Submitted, F follower[F], U Subscription] interface {
+type concrete[S Submitted, F Output, U Subscription] interface {
 	node
 	Submit(r messages.RunCommand) S
 	Output(ctx context.Context, id messages.JobID, stream messages.Stream, from int64) (F, error)
@@ -76,11 +67,11 @@ type concrete[S Submitted, F follower[F], U Subscription] interface {
 }
 
 // AdaptNode returns the Node for a *node.Node.
-func AdaptNode[S Submitted, F follower[F], U Subscription](n concrete[S, F, U]) Node {
+func AdaptNode[S Submitted, F Output, U Subscription](n concrete[S, F, U]) Node {
 	return nodeAdapter[S, F, U]{n, n}
 }
 
-type nodeAdapter[S Submitted, F follower[F], U Subscription] struct {
+type nodeAdapter[S Submitted, F Output, U Subscription] struct {
 	node
 	of concrete[S, F, U]
 }
@@ -94,7 +85,7 @@ func (o nodeAdapter[S, F, U]) Output(ctx context.Context, id messages.JobID, str
 	if err != nil {
 		return nil, err
 	}
-	return outputAdapter[F]{f}, nil
+	return f, nil
 }
 
 // Subscribe implements Node.
@@ -105,8 +96,3 @@ func (o nodeAdapter[S, F, U]) Subscribe(ctx context.Context, r messages.Subscrib
 	}
 	return s, nil
 }
-
-type outputAdapter[F follower[F]] struct{ follower[F] }
-
-// End implements Output.
-func (r outputAdapter[F]) End(at int64) { r.Until(at) }
