@@ -43,10 +43,12 @@ func (j *job) makeShellDir(spec *backends.Spec) *startError {
 		f.err.Hint = "have the files of the node, which are in " + dir + ", in another directory: TROUPE_STATE names that of a daemon, TMPDIR that of a library"
 		return f
 	}
-	if sh.dir, err = os.MkdirTemp(dir, shellDir+string(j.id)+"-"); err != nil {
+	if dir, err = os.MkdirTemp(dir, shellDir+string(j.id)+"-"); err != nil {
 		return unwritten(err, hint)
 	}
-	sh.dirMade = true
+	sh.mu.Lock() // the next shell may be starting already, and look (takeExports)
+	sh.dir, sh.dirMade = dir, true
+	sh.mu.Unlock()
 	if err := errors.Join(sh.write(spec.Live), sh.open()); err != nil {
 		return resourceMissing("side channel for the shell", err)
 	}
