@@ -20,6 +20,18 @@ func (p *process) configures(text string) (env string) {
 	return "TROUPE_CONFIG=" + file
 }
 
+// Commands, also those of a live shell, have the limits that the client has started its server with.
+func TestMCPLimits(t *testing.T) {
+	t.Parallel()
+	server := serves(t, nil).server()
+	server.Args = append([]string{"sh", "-c", `ulimit -n 77; exec "$0" "$@"`, server.Path}, server.Args[1:]...)
+	server.Path = "/bin/sh"
+	a := server.speaks(withSessions, nil)
+	for name, args := range map[string]params{"alone": {"command": "ulimit -n"}, "a session": {"command": "ulimit -n", "session": "s"}} {
+		require.Equal(t, "77\n", a.run(args).Output, name)
+	}
+}
+
 // Commands begin where the client has started its server, and have of its environment
 // what the page says, what the settings name, and nothing else; of the daemon's nothing.
 func TestMCPSurroundings(t *testing.T) {
