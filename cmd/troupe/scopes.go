@@ -34,14 +34,13 @@ func scopesCommand(m *cli.Main) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		object := messages.ScopeList{Scopes: []messages.ScopeInfo{}}
 		t := &out.Table{Head: []string{"SCOPE", "JOBS", "SESSIONS", "QUOTA"}}
 		for _, s := range list.Scopes {
-			object.Scopes = append(object.Scopes, messages.ScopeInfo{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: messages.ScopeQuota(s.Quota)})
 			t.Add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
 		}
 		if a.JSON {
-			return a.Object(object)
+			list.Scopes = out.List(list.Scopes)
+			return a.Object(list)
 		}
 		return out.PrintTable(m, t)
 	})

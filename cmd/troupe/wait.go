@@ -137,10 +137,8 @@ func waitJobs(a *connect.Command, f *waitFlags) error {
 		return err
 	}
 	if a.JSON {
-		if err := a.Object(messages.WaitEnded{
-			Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible,
-			Met: out.List(end.Met), Jobs: out.List(end.Jobs),
-		}); err != nil {
+		end.Met, end.Jobs = out.List(end.Met), out.List(end.Jobs)
+		if err := a.Object(end); err != nil {
 			return err
 		}
 	}
