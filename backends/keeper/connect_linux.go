@@ -79,7 +79,7 @@ func (f *connector) once(me hello) (*conn, hello, error) {
 	}
 	if !absent || len(f.o.Program) == 0 {
 		if absent {
-			err = refused(messages.NotFound, "keeper", "there is no keeper in "+f.o.Dir, "start one")
+			err = refused(errNoKeeper.Code, errNoKeeper.Reason, "there is no keeper in "+f.o.Dir, "start one")
 		}
 		return nil, hello{}, err
 	}
@@ -127,10 +127,13 @@ func (f *connector) greetListener(c *conn, me hello) (hello, error) {
 	}
 	if errors.Is(err, errProtocol) && !me.End { // a keeper of before does not name itself
 		e := asError(err)
-		err = refused(e.Code, e.Reason, fmt.Sprintf("the keeper of %s (process %d) is of another version of troupe: %s", f.o.Dir, pid, e.Message), endHint)
+		err = refused(e.Code, e.Reason, fmt.Sprintf("the keeper of %s (process %d) is of another version of troupe, and says: %s", f.o.Dir, pid, e.Message), endHint)
 	}
 	return h, err
 }
+
+// errNoKeeper matches the error of a directory without a keeper.
+var errNoKeeper = &messages.Error{Code: messages.NotFound, Reason: "keeper"}
 
 // errHungUp reports a keeper that ended before its hello.
 var errHungUp = refused(messages.Internal, "hung_up", "the keeper ended before it said hello", "see "+errorsName+" in its directory")

@@ -14,9 +14,9 @@ import (
 // protocolBefore is that of keepers which end only for a client of the same protocol.
 const protocolBefore = 2
 
-// EndForeign ends the keeper of a directory and all its jobs if it speaks another protocol, and sets
-// its journal aside. It returns the process of that keeper, and the processes that could not be
-// stopped. 0: there is no such keeper.
+// EndForeign ends the keeper of a directory and all its jobs, at once, if it speaks another protocol.
+// If nothing is left, it sets the journal aside. It returns the process of that keeper (0: there is
+// none), and the processes that could not be stopped. After an error the jobs may run on.
 func EndForeign(path string) (pid int, left []messages.Survivor, err error) {
 	dir, err := openDir(path, false)
 	if err != nil {
@@ -31,15 +31,18 @@ func EndForeign(path string) (pid int, left []messages.Survivor, err error) {
 		return 0, nil, err
 	}
 	c, h, err := greetForeign(path)
-	if errors.Is(err, errSameProtocol) {
+	switch {
+	case errors.Is(err, errSameProtocol), errors.Is(err, errNoKeeper), errors.Is(err, os.ErrNotExist): // it ended meanwhile
 		return 0, nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return 0, nil, err
 	}
 	left, err = askEnd(c)
 	c.close()
-	return h.PID, left, errors.Join(err, SetAside(path))
+	if err == nil && len(left) == 0 {
+		err = SetAside(path)
+	}
+	return h.PID, left, err
 }
 
 // greetForeign connects to a keeper of another protocol.
@@ -82,22 +85,23 @@ func askEnd(c *conn) ([]messages.Survivor, error) {
 		}
 		for _, m := range f.parts {
 			if m.kind == sayClosed {
-				return survivorsOf(m)
+				return survivorsOf(m), nil
 			}
 		}
 	}
 }
 
-// survivorsOf returns the processes that a keeper of another protocol could not stop.
-func survivorsOf(m message) ([]messages.Survivor, error) {
+// survivorsOf returns the processes that a keeper of another protocol could not stop. Where its list
+// cannot be read, that is one without a number.
+func survivorsOf(m message) []messages.Survivor {
 	if len(m.body) == 0 && !m.big {
-		return nil, nil
+		return nil
 	}
 	left, err := decode[[]messages.Survivor](m.body)
 	if err != nil {
-		return nil, refused(messages.Internal, "survivors", "the keeper has ended, and could not stop all processes of its jobs", "find them with ps, and end them with kill")
+		return []messages.Survivor{{Why: "the keeper of another version does not say which; ps lists the processes"}}
 	}
-	return left, nil
+	return left
 }
 
 // SetAside renames the journal of another version, after all jobs of that keeper were ended: the

@@ -35,15 +35,7 @@ func closeCommand(m *cli.Main) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			err = a.Object(messages.ScopeClosed{Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: out.List(closed.Survivors)})
-		}
-		for _, s := range closed.Survivors {
-			a.PrintError(out.SurvivorError(s))
-		}
-		if err == nil && len(closed.Survivors) > 0 {
-			return cli.ExitStatus(cli.StatusSurvivors)
-		}
-		return err
+		object := messages.ScopeClosed{Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: out.List(closed.Survivors)}
+		return a.Stopped(object, connect.Failures{}, closed.Survivors)
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"troupe/internal/cli"
 )
 
-// formerKeeper plays a keeper of protocol 2 with its journal, until a client ends it.
-func (p *process) formerKeeper() (ended <-chan struct{}) {
+// formerKeeper plays a keeper of protocol 2 with its journal, until a client ends it. left is its list of survivors.
+func (p *process) formerKeeper(left string) (ended <-chan struct{}) {
 	p.t.Helper()
 	require.NoError(p.t, os.MkdirAll(p.file("troupe/keeper"), 0o700))
 	record, err := hex.DecodeString("11000000befe56e39633066f70656e65646a5c014b3c450142")
@@ -33,7 +33,7 @@ func (p *process) formerKeeper() (ended <-chan struct{}) {
 		defer l.Close()
 		for {
 			c, err := l.AcceptUnix()
-			if err != nil || formerClient(c) {
+			if err != nil || formerClient(c, left) {
 				return
 			}
 		}
@@ -42,7 +42,7 @@ func (p *process) formerKeeper() (ended <-chan struct{}) {
 }
 
 // formerClient serves one client, and reports whether that has ended the keeper.
-func formerClient(c *net.UnixConn) (end bool) {
+func formerClient(c *net.UnixConn, left string) (end bool) {
 	defer c.Close()
 	got := make([]byte, 1<<16)
 	n, err := c.Read(got)
@@ -57,7 +57,8 @@ func formerClient(c *net.UnixConn) (end bool) {
 		return false
 	}
 	frame[9], frame[21] = 1, 40 // acknowledged, and closed
-	_, _ = c.Write(frame)
+	frame[17] += byte(len(left))
+	_, _ = c.Write(append(frame, left...))
 	_, _ = c.Read(got) // the client goes
 	return true
 }
@@ -67,10 +68,10 @@ func TestFaultAFormerKeeper(t *testing.T) {
 	t.Parallel()
 	p := program(t)
 	t.Cleanup(func() { endJobs(p.dir, p.Env) })
-	ended := p.formerKeeper()
+	ended := p.formerKeeper("")
 	q := p.beside("run", "-b", "true").start()
 	q.rest()
-	q.err.has(t, "is of another version of troupe: the other side of the keeper's socket speaks version 3, this one 2")
+	q.err.has(t, "is of another version of troupe, and says: the other side of the keeper's socket speaks version 3, this one 2")
 	q.err.has(t, "troupe shutdown --stop-jobs")
 	q.ends(cli.StatusOwn)
 	q = p.beside("doctor").start()
@@ -78,13 +79,22 @@ func TestFaultAFormerKeeper(t *testing.T) {
 	q.ends(1)
 	q = p.beside("shutdown").start()
 	q.err.has(t, "no daemon")
-	q.ends(1, cli.StatusOwn)
+	q.ends(cli.StatusMissing)
 
 	_, said := p.succeeds("shutdown", "--stop-jobs")
 	require.Contains(t, said, "ended the keeper of "+p.file("troupe/keeper")+" (process 7), which was of another version, with its jobs")
 	<-ended
 	require.FileExists(t, p.file("troupe/keeper/keeper.journal.old"))
-	ended = p.formerKeeper()
+	ended = p.formerKeeper("\x07x")
+	q = p.beside("shutdown", "--stop-jobs").start()
+	q.err.has(t, "a process could not be stopped: the keeper of another version does not say which")
+	q.ends(cli.StatusSurvivors)
+	<-ended
+	require.FileExists(t, p.file("troupe/keeper/keeper.journal")) // which alone knows the process
+	q = p.beside("shutdown", "--stop-jobs", "--grace", "1s").start()
+	q.err.has(t, "no daemon")
+	q.ends(cli.StatusMissing)
+	ended = p.formerKeeper("")
 	object, said := p.succeeds("shutdown", "--json", "--stop-jobs")
 	require.JSONEq(t, `{"v":1,"survivors":[],"running":[],"escaped":[]}`, object)
 	require.Empty(t, said)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,94 +24,68 @@ func shutdownCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "shutdown [flags]", Short: "Stop the daemon", Args: flags.NoArgs,
 		Long: `Stop the daemon. Its jobs continue if a keeper runs them. Else they would end with
-it, and the daemon refuses to stop while it has jobs. With --stop-jobs and without a daemon, keepers
-that another version of troupe has started are ended with their jobs.`,
+it, and the daemon refuses to stop while it has jobs. --stop-jobs also ends keepers that no daemon
+of this version can use, and kills their jobs at once. It needs no daemon for that.`,
 	}
 	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "stop all jobs first")
 	cmd.Flags().Var(&grace, "grace", "time from TERM to KILL (default each job's own)")
-	cmd = connect.NewCommand(m, cmd, nil, func(a *connect.Command) error {
-		f := stopFlags{grace: grace}
-		about, err := a.Version(a.Ctx)
-		if err != nil {
-			return err
-		}
-		jobs, _ := host.Ask(a.Ctx, a.Host(), messages.ListJobs{}) // only for their names
-		ended := connect.WaitForExit(about.PID)
-		done, err := host.Ask(a.Ctx, a.Host(), messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
-		if err != nil {
-			return err
-		}
-		ended() // returns when the socket and the state directory are free for a new daemon
-		if stopJobs && len(done.Survivors) == 0 {
-			for _, dir := range connect.KeeperDirs(about.State) { // of a daemon of another version
-				err = errors.Join(err, keeper.SetAside(dir))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		on := connect.FindRunning(about.State)
-		if a.JSON {
-			result := shutdownResult{ShutdownDone: messages.ShutdownDone{Survivors: out.List(done.Survivors)}, Running: []messages.UID{}, Escaped: out.List(on.Escaped)}
-			result.Running = append(append(result.Running, on.Held...), on.Detached...)
-			err = a.Object(result)
-		} else {
-			printRunning(a.Main, on, jobs.Jobs)
-		}
-		for _, s := range done.Survivors {
-			a.PrintError(out.SurvivorError(s))
-		}
-		if err == nil && len(done.Survivors) > 0 {
-			return cli.ExitStatus(cli.StatusSurvivors)
-		}
-		return err
-	})
+	cmd = connect.NewCommand(m, cmd, nil, func(a *connect.Command) error { return shutDown(a, stopJobs, stopFlags{grace: grace}) })
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
-		if stopJobs && errors.Is(err, connect.ErrNoDaemon) {
-			return endForeign(m, cmd, err)
+		if stopJobs && !grace.Given && errors.Is(err, connect.ErrNoDaemon) {
+			return endKeepers(m, cmd, err)
 		}
 		return err
 	}
 	return cmd
 }
 
-// endForeign ends the keepers of another version, which no daemon of this one can use. It returns
-// none if there are none.
-func endForeign(m *cli.Main, cmd *cobra.Command, none error) error {
-	at, err := config.Read(m)
+// shutDown ends the daemon and prints what continues without it.
+func shutDown(a *connect.Command, stopJobs bool, f stopFlags) error {
+	about, err := a.Version(a.Ctx)
 	if err != nil {
 		return err
 	}
-	asJSON, _ := cmd.Flags().GetBool("json")
-	say := func(text string) {
-		if !asJSON {
-			fmt.Fprintln(m.Err, "troupe:", out.Clean(text))
+	jobs, _ := host.Ask(a.Ctx, a.Host(), messages.ListJobs{}) // only for their names
+	ended := connect.WaitForExit(about.PID)
+	done, err := host.Ask(a.Ctx, a.Host(), messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
+	if err != nil {
+		return err
+	}
+	ended() // returns when the socket and the state directory are free for a new daemon
+	r := shutdownResult{ShutdownDone: done, Running: []messages.UID{}}
+	if stopJobs {
+		r.endForeign(a, about.State)
+		if len(r.Survivors) == 0 {
+			r.add(connect.SetAside(about.State)) // of a daemon of another version
 		}
 	}
-	ended, left := 0, []messages.Survivor{}
-	for _, dir := range connect.KeeperDirs(at.State) {
-		pid, some, oerr := keeper.EndForeign(dir)
-		if pid > 0 {
-			ended++
-			say(fmt.Sprintf("ended the keeper of %s (process %d), which was of another version, with its jobs", dir, pid))
-		}
-		err, left = errors.Join(err, oerr), append(left, some...)
+	on := connect.FindRunning(about.State)
+	r.Running, r.Escaped = append(append(r.Running, on.Held...), on.Detached...), on.Escaped
+	if !a.JSON {
+		printRunning(a.Main, on, jobs.Jobs)
 	}
-	if err != nil || ended == 0 {
-		return cmp.Or(err, none)
+	return r.end(a)
+}
+
+// endKeepers ends the keepers that no daemon of this version can use. It returns none if there are
+// none.
+func endKeepers(m *cli.Main, cmd *cobra.Command, none error) error {
+	at, err := config.Read(m)
+	if err == nil {
+		err = connect.HeldByAnother(cmd.Context(), at.State)
 	}
-	if asJSON {
-		err = out.WriteJSON(m.Out, shutdownResult{ShutdownDone: messages.ShutdownDone{Survivors: out.List(left)}, Running: []messages.UID{}, Escaped: []keeper.Escapee{}})
+	if err != nil {
+		return err
 	}
-	for _, s := range left {
-		say(out.Sentence(out.Coded(out.SurvivorError(s))))
+	a := &connect.Command{Main: m, Cmd: cmd, Ctx: cmd.Context()}
+	a.JSON, _ = cmd.Flags().GetBool("json")
+	r := shutdownResult{Running: []messages.UID{}}
+	if !r.endForeign(a, at.State) {
+		return none
 	}
-	if err == nil && len(left) > 0 {
-		return cli.ExitStatus(cli.StatusSurvivors)
-	}
-	return err
+	return r.end(a)
 }
 
 // shutdownResult is the object of shutdown. Running has the jobs that continue, Escaped the
@@ -121,6 +94,31 @@ type shutdownResult struct {
 	messages.ShutdownDone
 	Running []messages.UID   `json:"running"`
 	Escaped []keeper.Escapee `json:"escaped"`
+	connect.Failures
+}
+
+// endForeign ends keepers of another version, and reports whether there were any.
+func (r *shutdownResult) endForeign(a *connect.Command, state string) bool {
+	ended, left, errs := connect.EndForeign(state)
+	for _, k := range ended {
+		a.PrintError(fmt.Errorf("ended the keeper of %s (process %d), which was of another version, with its jobs", k.Dir, k.PID))
+	}
+	r.Survivors = append(r.Survivors, left...)
+	for _, err := range errs {
+		r.add(err)
+	}
+	return len(ended)+len(errs) > 0
+}
+
+func (r *shutdownResult) add(err error) {
+	if err != nil {
+		r.Add(err)
+	}
+}
+
+func (r *shutdownResult) end(a *connect.Command) error {
+	r.Survivors, r.Escaped = out.List(r.Survivors), out.List(r.Escaped)
+	return a.Stopped(r, r.Failures, r.Survivors)
 }
 
 // printRunning prints what continues without the daemon, and how to reach it.

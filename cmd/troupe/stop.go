@@ -10,7 +10,6 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
-	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -87,28 +86,11 @@ func stopJobs(a *connect.Command, scope string, grace time.Duration) error {
 	}
 	all.Already = all.Already && len(all.Jobs) > 0
 	if len(all.Survivors) > 0 {
-		return survived(a, all)
+		all.Error = nil
+		return a.Stopped(all, all.Failures, all.Survivors)
 	}
 	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // all jobs have ended, or the scope is mistyped
 		a.PrintError(fmt.Errorf("no live jobs at or below scope %s", scope))
 	}
 	return a.Together(all, all.Failures)
-}
-
-// survived reports the other errors and the survivors. The exit status is that of
-// survivors, the worst result.
-func survived(a *connect.Command, all stopped) error {
-	all.Error = nil
-	if a.JSON {
-		if err := a.Object(all); err != nil {
-			return err
-		}
-	}
-	for _, e := range all.Errors {
-		a.PrintError(&e)
-	}
-	for _, s := range all.Survivors {
-		a.PrintError(out.SurvivorError(s))
-	}
-	return cli.ExitStatus(cli.StatusSurvivors)
 }

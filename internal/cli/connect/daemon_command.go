@@ -121,6 +121,29 @@ func (a *Command) Together(object any, f Failures) error {
 	return cli.ExitStatus(out.StatusOf(a.Main, f.Error))
 }
 
+// Stopped ends a verb that has stopped jobs. It prints the object, each error and each survivor. The
+// exit status is that of survivors, the worst result.
+func (a *Command) Stopped(object any, f Failures, left []messages.Survivor) error {
+	if a.JSON {
+		if err := a.Object(object); err != nil {
+			return err
+		}
+	}
+	for i := range f.Errors {
+		a.PrintError(&f.Errors[i])
+	}
+	for _, s := range left {
+		a.PrintError(out.SurvivorError(s))
+	}
+	switch {
+	case len(left) > 0:
+		return cli.ExitStatus(cli.StatusSurvivors)
+	case f.Error != nil:
+		return cli.ExitStatus(out.StatusOf(a.Main, f.Error))
+	}
+	return nil
+}
+
 // InParallel calls ask for each thing, atATime at once, and returns the replies in the
 // order of things.
 func InParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {

@@ -59,6 +59,38 @@ func KeeperDirs(state string) []string {
 	return dirs
 }
 
+// ForeignKeeper is a keeper of another protocol that was ended.
+type ForeignKeeper struct {
+	Dir string
+	PID int
+}
+
+// EndForeign ends the keepers of a state directory that speak another protocol, which no daemon of
+// this build can use, and kills their jobs at once. It returns the processes that could not be
+// stopped. The jobs of a keeper with an error may run on.
+func EndForeign(state string) (ended []ForeignKeeper, left []messages.Survivor, errs []error) {
+	for _, dir := range KeeperDirs(state) {
+		pid, some, err := keeper.EndForeign(dir)
+		left = append(left, some...)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case pid > 0:
+			ended = append(ended, ForeignKeeper{dir, pid})
+		}
+	}
+	return ended, left, errs
+}
+
+// SetAside renames the journal of the keeper of a daemon of another protocol, after that daemon has
+// stopped all its jobs.
+func SetAside(state string) error {
+	if state == "" {
+		return nil
+	}
+	return keeper.SetAside(KeeperDirs(state)[0])
+}
+
 // Counts says how many jobs, live shells and escaped processes there are; "": none.
 func (on RunOn) Counts() string {
 	var parts []string

@@ -124,6 +124,9 @@ func Unreadable(reason, what string, err error) *messages.Error {
 
 // SurvivorError describes a survivor as an error.
 func SurvivorError(s messages.Survivor) error {
+	if s.PID == 0 { // of a keeper of another version
+		return fmt.Errorf("a process could not be stopped: %s", SurvivorText(s))
+	}
 	return fmt.Errorf("process %d could not be stopped: %s", s.PID, SurvivorText(s))
 }
 
