@@ -15,12 +15,9 @@ const (
 	fenceHead   = "\x1b]133;D;"
 	fenceDigits = 3
 
-	// fenceWindow is how much of the end of a log is searched when bytes arrive: more
-	// than one read of a terminal gives.
+	// fenceWindow is how much is searched at a time, in bytes: more than one read of a
+	// terminal gives.
 	fenceWindow = 8 << 10
-	// fenceReach is the distance from the end within which the last fence is searched.
-	// Background processes may have written that much after it.
-	fenceReach = 1 << 20
 )
 
 // Fence is the range [From, To) of a fence in a log.
@@ -28,9 +25,6 @@ type Fence struct{ From, To int64 }
 
 // fence is the nonce of a fence.
 type fence string
-
-// longest returns the largest length of the fence in bytes.
-func (f fence) longest() int { return len(fenceHead) + fenceDigits + len(";") + len(f) + len("\a") }
 
 // match returns the length of the fence at the beginning of p, 0 if there is none. may
 // says that p could be the beginning of one.
@@ -55,52 +49,6 @@ func (f fence) match(p []byte) (n int, may bool) {
 	return 0, bytes.HasPrefix([]byte(end), p[i:])
 }
 
-// visible returns how much of the first size bytes of a log may be shown after the last
-// n arrived: all before the first byte that begins, or may begin, a fence. whole says
-// that the fence is complete.
-func (f fence) visible(r io.ReaderAt, size, n int64) (upTo int64, whole bool, err error) {
-	from := max(0, size-min(n+int64(f.longest()), fenceWindow))
-	p := make([]byte, size-from)
-	if n, err := r.ReadAt(p, from); n < len(p) {
-		return size, false, unread(err)
-	}
-	for i := 0; ; i++ {
-		next := bytes.IndexByte(p[i:], fenceHead[0])
-		if next < 0 {
-			return size, false, nil
-		}
-		i += next
-		if n, may := f.match(p[i:]); n > 0 || may {
-			return from + int64(i), n > 0, nil
-		}
-	}
-}
-
-// last finds the last fence near the end of the first size bytes of a log.
-func (f fence) last(r io.ReaderAt, size int64) (found Fence, ok bool, err error) {
-	buf := make([]byte, min(size, fenceWindow))
-	for to := size; to > max(0, size-fenceReach); {
-		from := max(0, to-int64(len(buf)))
-		p := buf[:to-from]
-		if n, err := r.ReadAt(p, from); n < len(p) {
-			return Fence{}, false, unread(err)
-		}
-		for i := len(p); ; {
-			if i = bytes.LastIndexByte(p[:i], fenceHead[0]); i < 0 {
-				break
-			}
-			if n, _ := f.match(p[i:]); n > 0 {
-				return Fence{from + int64(i), from + int64(i+n)}, true, nil
-			}
-		}
-		if from == 0 {
-			break
-		}
-		to = from + int64(f.longest()-1) // a fence may cross the boundary
-	}
-	return Fence{}, false, nil
-}
-
 // unread returns the error for bytes that could not be read although they must exist.
 func unread(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
@@ -115,12 +63,11 @@ type FencedWriter interface {
 	Writer
 
 	// SetFence sets the nonce of the fence, before the first byte. Until the seal, no
-	// reader sees bytes that may begin the fence: State().Size excludes them and
-	// State().Veiled is true. If more than 8 KiB follow a fence at once, readers may
-	// see it until Cut.
+	// reader sees the last fence, what follows it, or bytes that may begin one:
+	// State().Size excludes them and State().Veiled is true.
 	SetFence(nonce string)
 
-	// Fence finds the last fence in the last MiB.
+	// Fence returns the last fence in the log.
 	Fence() (Fence, bool, error)
 
 	// Cut seals the log before the fence, drops the fence, and appends what follows it
@@ -137,7 +84,52 @@ var errFence = errors.New("the log cannot be cut there")
 // fenceState is the search for the fence of a log.
 type fenceState struct {
 	fence fence
-	whole bool // the fence has arrived
+	next  int64 // the first byte that is not searched, or may begin a fence
+	last  Fence // the last one found; the zero value: none
+}
+
+// search finds the fences in the bytes from next to size.
+func (s *fenceState) search(r io.ReaderAt, size int64) error {
+	p := make([]byte, min(size-s.next, fenceWindow))
+	for to := s.next; to < size; {
+		p = p[:min(size-s.next, fenceWindow)]
+		if n, err := r.ReadAt(p, s.next); n < len(p) {
+			return unread(err)
+		}
+		to = s.next + int64(len(p))
+		s.next += s.scan(p)
+	}
+	return nil
+}
+
+// scan finds the fences in p, which is at next, and returns how much of p is searched:
+// the rest may be the beginning of a fence.
+func (s *fenceState) scan(p []byte) int64 {
+	for i := 0; ; {
+		next := bytes.IndexByte(p[i:], fenceHead[0])
+		if next < 0 {
+			return int64(len(p))
+		}
+		i += next
+		n, may := s.fence.match(p[i:])
+		switch {
+		case n > 0:
+			s.last = Fence{s.next + int64(i), s.next + int64(i+n)}
+			i += n
+		case may:
+			return int64(i)
+		default:
+			i++
+		}
+	}
+}
+
+// visible returns how much of the log may be shown.
+func (s *fenceState) visible() int64 {
+	if s.last.To > 0 {
+		return s.last.From
+	}
+	return s.next
 }
 
 // SetFence implements FencedWriter.
@@ -158,15 +150,17 @@ type rawReader struct{ b *sharedLog }
 
 func (r rawReader) ReadAt(p []byte, off int64) (int, error) { return r.b.readUpTo(p, off, false) }
 
-// hide shows n more bytes, except for a possible beginning of the fence. It hides
-// nothing if the log cannot be read; other calls report that error. The caller holds
-// writerMu but not mu.
-func (w *writer) hide(n int64) {
-	if w.fenced == nil || w.fenced.whole { // bytes after the fence stay hidden
+// hide shows new bytes, except for the last fence, what follows it, and a possible
+// beginning of one. It hides nothing if the log cannot be read; Fence returns that error.
+// The caller holds writerMu but not mu.
+func (w *writer) hide() {
+	if w.fenced == nil {
 		return
 	}
-	upTo, whole, _ := w.fenced.fence.visible(rawReader{w.sharedLog}, w.size, n)
-	w.fenced.whole = whole
+	upTo := w.size
+	if w.fenced.search(rawReader{w.sharedLog}, w.size) == nil {
+		upTo = w.fenced.visible()
+	}
 	w.mu.Lock()
 	w.hidden = w.size - upTo
 	w.mu.Unlock()
@@ -182,7 +176,10 @@ func (w *writer) Fence() (Fence, bool, error) {
 	if w.fenced == nil || w.sealed {
 		return Fence{}, false, nil
 	}
-	return w.fenced.fence.last(rawReader{w.sharedLog}, w.size)
+	if err := w.fenced.search(rawReader{w.sharedLog}, w.size); err != nil {
+		return Fence{}, false, err
+	}
+	return w.fenced.last, w.fenced.last.To > 0, nil
 }
 
 // Cut implements FencedWriter.

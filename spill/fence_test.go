@@ -36,9 +36,13 @@ func begins(text []byte, fence string) bool {
 	return true
 }
 
-// shown is what visible promises, found another way.
+// shown is what search promises, found another way: how much is visible, and whether
+// there is a fence.
 func shown(text []byte, nonce string) (upTo int, whole bool) {
-	there := regexp.MustCompile(`\x1b\]133;D;[0-9]{1,3};` + nonce + `\a`)
+	there := regexp.MustCompile(`\x1b\]133;D;[0-9]{1,3};`+nonce+`\a`).FindAllIndex(text, -1)
+	if len(there) > 0 {
+		return there[len(there)-1][0], true
+	}
 	upTo = len(text)
 	for i := len(text) - 1; i >= 0; i-- {
 		for _, f := range fences(nonce) {
@@ -46,9 +50,6 @@ func shown(text []byte, nonce string) (upTo int, whole bool) {
 				upTo = i
 			}
 		}
-	}
-	if at := there.FindIndex(text); at != nil && at[0] <= upTo {
-		return at[0], true
 	}
 	return upTo, false
 }
@@ -67,10 +68,11 @@ func TestFenceIsHidden(t *testing.T) {
 	rounds(t, 2000, 50_000)
 	rapid.Check(t, func(t *rapid.T) {
 		p := nearFences(t)
-		upTo, whole, err := fence(testNonce).visible(bytes.NewReader(p), int64(len(p)), int64(len(p)))
+		s := fenceState{fence: testNonce}
+		err := s.search(bytes.NewReader(p), int64(len(p)))
 		want, there := shown(p, testNonce)
-		if err != nil || upTo != int64(want) || whole != there {
-			t.Fatalf("%q: %d %v %v, want %d %v", p, upTo, whole, err, want, there)
+		if err != nil || s.visible() != int64(want) || (s.last.To > 0) != there {
+			t.Fatalf("%q: %+v %v, want %d %v", p, s, err, want, there)
 		}
 	})
 }
@@ -126,28 +128,25 @@ func TestFenceIsHiddenAsItComes(t *testing.T) {
 	})
 }
 
-// The last fence counts, wherever near the end it is: across the borders of what is
-// read at a time, too.
+// The last fence counts, however much follows it, and wherever it is: across the borders
+// of what is read at a time, too.
 func TestFenceIsFound(t *testing.T) {
 	mark := "\x1b]133;D;0;" + testNonce + "\a"
 	for behind := range 3 * len(mark) {
-		for _, far := range []int{0, fenceWindow - 2*len(mark), 3*fenceWindow - 2*len(mark), fenceReach - 4*len(mark)} {
+		for _, far := range []int{0, fenceWindow - 2*len(mark), 3*fenceWindow - 2*len(mark), 200 * fenceWindow} {
 			p := []byte(mark + strings.Repeat(".", 2*fenceWindow) + mark + strings.Repeat("\x1b]133;D;", (behind+far)/8) + strings.Repeat("-", (behind+far)%8))
-			at, ok, err := fence(testNonce).last(bytes.NewReader(p), int64(len(p)))
-			if want := int64(len(mark) + 2*fenceWindow); err != nil || !ok || at.From != want || at.To != want+int64(len(mark)) {
-				t.Fatalf("%d bytes behind it: %v, %v, %v", behind+far, at, ok, err)
+			s := fenceState{fence: testNonce}
+			err := s.search(bytes.NewReader(p), int64(len(p)))
+			if want := int64(len(mark) + 2*fenceWindow); err != nil || s.last.From != want || s.last.To != want+int64(len(mark)) {
+				t.Fatalf("%d bytes behind it: %+v, %v", behind+far, s, err)
 			}
 		}
 	}
-	far := []byte(mark + strings.Repeat(".", 2*fenceReach))
-	if _, ok, err := fence(testNonce).last(bytes.NewReader(far), int64(len(far))); ok || err != nil {
-		t.Errorf("two MiB behind it: %v, %v", ok, err)
-	}
 	gone := errors.New("gone")
-	if _, _, err := fence(testNonce).last(unreadable{gone}, 10); !errors.Is(err, gone) {
+	if err := (&fenceState{fence: testNonce}).search(unreadable{gone}, 10); !errors.Is(err, gone) {
 		t.Errorf("an error: %v", err)
 	}
-	if _, _, err := fence(testNonce).last(unreadable{io.EOF}, 10); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := (&fenceState{fence: testNonce}).search(unreadable{io.EOF}, 10); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a log that is too short: %v", err)
 	}
 }

@@ -132,8 +132,12 @@ func (w *writer) discard(src source, most int64) (n int64, more bool, err error)
 	}
 	w.mu.Lock()
 	w.size += n
-	if w.hidden > 0 { // the hidden bytes may still be a fence
+	switch {
+	case w.fenced == nil:
+	case w.hidden > 0: // the hidden bytes may still be a fence
 		w.hidden += n
+	default:
+		w.fenced.next = w.size // a gap has none
 	}
 	w.gaps = w.gaps.add(off, w.size)
 	w.mu.Unlock()

@@ -247,7 +247,7 @@ func (w *writer) grew(h *handle, n int64) {
 		w.disk.wrote(n)
 	}
 	w.note(off, n)
-	w.hide(n)
+	w.hide()
 	if w.plan.Durability == OSCrash {
 		if w.synced == nil {
 			w.synced = &synced{}

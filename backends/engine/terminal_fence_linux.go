@@ -107,13 +107,13 @@ func (s *stream) cutQuickly() bool {
 }
 
 // awaitFence copies output until the fence is there, and cuts the log. A fence may be
-// missing: the command has closed the shell's output, or the log is full.
+// missing: the command has closed the shell's output, or the log is full. In a flood of
+// output the fence is not missing before all is copied that the terminal held.
 func (s *shellCommand) awaitFence() {
 	m := s.shell.master
 	expired, done := s.job.drainTimeout()
 	defer done()
-	bound := time.NewTimer(fenceBound)
-	defer bound.Stop()
+	due, target := time.Now().Add(fenceBound), m.moved()+moveLimit
 	for pause := retryFirst; ; {
 		v := m.step()
 		cut, err := m.cut()
@@ -123,12 +123,12 @@ func (s *shellCommand) awaitFence() {
 		case v == blocked || isBlocked(err):
 			if m.await(pause, expired) {
 				pause = min(2*pause, retryLast)
-				bound.Reset(fenceBound)
+				due, target = time.Now().Add(fenceBound), m.moved()+moveLimit
 				continue
 			}
-		case v == more && !isDue(bound):
+		case v == more && m.moved() < target:
 			continue
-		case v != capped && v != ended && s.stirs(bound):
+		case v != more && v != capped && v != ended && s.stirs(due):
 			continue
 		}
 		s.giveUp()
@@ -137,7 +137,9 @@ func (s *shellCommand) awaitFence() {
 }
 
 // stirs waits for more output of the terminal. It returns false if none came in time.
-func (s *shellCommand) stirs(bound *time.Timer) bool {
+func (s *shellCommand) stirs(due time.Time) bool {
+	bound := time.NewTimer(time.Until(due))
+	defer bound.Stop()
 	select {
 	case <-s.part.moves:
 		return true
@@ -145,16 +147,6 @@ func (s *shellCommand) stirs(bound *time.Timer) bool {
 	case <-s.job.engine.done:
 	}
 	return false
-}
-
-// isDue reports whether a timer has expired.
-func isDue(t *time.Timer) bool {
-	select {
-	case <-t.C:
-		return true
-	default:
-		return false
-	}
 }
 
 func isBlocked(err error) bool {

@@ -101,15 +101,21 @@ func TestFaultBackgroundOutputOnATerminal(t *testing.T) {
 	}
 }
 
-// A flood from the background keeps no command from its end.
+// A flood from the background keeps no command from its end, seen or not.
 func TestBackgroundFloodOnATerminal(t *testing.T) {
 	r := newRig(t, onTerminals)
 	s := r.open("bash")
 	defer s.close()
 	s.say(`yes flood & echo begun`)
 	for i := range 20 {
-		if out, f := s.say(fmt.Sprintf("echo mine %d; (exit %d)", i, i)); f.Status.Code != i || !strings.Contains(out, fmt.Sprintf("mine %d\r\n", i)) {
+		out, f := s.say(fmt.Sprintf("echo mine %d; (exit %d)", i, i))
+		if f.Status.Code != i || !strings.Contains(out, fmt.Sprintf("mine %d\r\n", i)) || slices.Contains(f.Flags, messages.FlagNoFence) {
 			t.Fatalf("%d: %+v, %.200q", i, f, out)
+		}
+	}
+	for range 5 {
+		if _, f := s.say(`stty olcuc; (exit 4)`); f.Status.Code != 4 || !slices.Contains(f.Flags, messages.FlagNoFence) {
+			t.Fatalf("no fence: %+v", f)
 		}
 	}
 	s.say(`kill %1; wait`)
