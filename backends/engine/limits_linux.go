@@ -91,10 +91,6 @@ func (h *platform) differs(l *messages.Limits) bool {
 	return l.Nice != 0 && l.Nice != own.Nice || l.CPUs != "" && l.CPUs != own.CPUs || len(l.Rlimits) > 0 && !slices.Equal(l.Rlimits, own.Rlimits)
 }
 
-// cldTrapped is the si_code of waitid(2) for a traced child that has stopped, which x/sys
-// lacks.
-const cldTrapped = 4
-
 // forkLimited forks a process that has the limits of its job before its first instruction: it
 // stops in its exec, traced by this thread, until they are set. Where it cannot be traced,
 // they are set at once after the fork.
