@@ -2,7 +2,6 @@ package engine
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -121,21 +120,6 @@ func (l *launch) forkLimited(attr *syscall.ProcAttr) (pid int, err error) {
 		l.limit(pid)
 	}
 	return pid, err
-}
-
-// traceable reports whether the process can stop in its exec. The stop must be for this
-// process alone, not for a wait of a library's host. A program with more rights than its user
-// would lose them (ptrace(2)).
-func (l *launch) traceable() bool {
-	var st unix.Stat_t
-	if l.h.reaper == nil || l.h.sys.StatAt(l.dir, l.path, &st) != nil || st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
-		return false
-	}
-	path := l.path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.spec.Dir, path)
-	}
-	return !l.h.sys.HasCapabilities(path)
 }
 
 // limit gives a process the limits of its job.

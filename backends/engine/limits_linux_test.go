@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -232,24 +231,6 @@ func TestFaultKillBeforeTheLimits(t *testing.T) {
 		}
 		if x := other.over(); x.Status.Code != 3 {
 			t.Errorf("%+v", x)
-		}
-	}
-}
-
-// A set-user-ID program is not traced: it would run without its rights.
-func TestSetUserIDProgramIsNotTraced(t *testing.T) {
-	h := newRig(t).e.host
-	plain, special := t.TempDir()+"/plain", t.TempDir()+"/special"
-	for file, mode := range map[string]os.FileMode{plain: 0o755, special: 0o755 | os.ModeSetuid} {
-		if err := os.WriteFile(file, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(file, mode); err != nil {
-			t.Fatal(err)
-		}
-		l := &launch{h: h, dir: unix.AT_FDCWD, path: file, spec: &backends.Spec{}}
-		if got, want := l.traceable(), modeNow().own && file == plain; got != want {
-			t.Errorf("%s: traced %v, want %v", file, got, want)
 		}
 	}
 }
