@@ -148,7 +148,7 @@ func (h *platform) setRlimit(pid int, want messages.Rlimit) bool {
 	if h.sys.Prlimit(pid, number, nil, &was) != nil {
 		return false
 	}
-	set := was
+	set, whole := was, true
 	if want.Hard != nil {
 		set.Max = *want.Hard
 	}
@@ -157,10 +157,11 @@ func (h *platform) setRlimit(pid int, want messages.Rlimit) bool {
 	}
 	if want.Soft != nil {
 		set.Cur = *want.Soft
+		whole = set.Cur <= set.Max // "nofile=1000000:" may be above the engine's hard limit
 	}
 	set.Cur = min(set.Cur, set.Max)
 	if set == was || h.sys.Prlimit(pid, number, &set, nil) == nil {
-		return true
+		return whole
 	}
 	set.Max = min(set.Max, was.Max)
 	set.Cur = min(set.Cur, set.Max)
