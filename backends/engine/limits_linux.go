@@ -104,11 +104,7 @@ func (l *launch) forkLimited(attr *syscall.ProcAttr) (pid int, err error) {
 		traced, sys := *attr, *attr.Sys
 		traced.Sys, sys.Ptrace = &sys, true
 		if pid, err = l.h.sys.Fork(l.path, l.spec.Argv, &traced); err == nil {
-			var info unix.Siginfo
-			if l.h.sys.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT) == nil && info.Code == cldTrapped {
-				l.limit(pid)
-			}
-			_ = l.h.sys.EndTrace(pid)
+			l.limitInExec(pid)
 			return pid, nil
 		}
 		if err != unix.EPERM && err != unix.EACCES && err != unix.ENOSYS { // a filter or a security module may forbid it
@@ -120,6 +116,32 @@ func (l *launch) forkLimited(attr *syscall.ProcAttr) (pid int, err error) {
 		l.limit(pid)
 	}
 	return pid, err
+}
+
+// limitInExec gives a traced process its limits when it stops in its exec, and ends the trace.
+// A signal that stops it earlier is sent again when it has them.
+func (l *launch) limitInExec(pid int) {
+	sys := l.h.sys
+	var held []syscall.Signal
+	for {
+		var info unix.Siginfo
+		if sys.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT) != nil || info.Code != cldTrapped {
+			break
+		}
+		sig := syscall.Signal(infoStatus(&info))
+		if sig == unix.SIGTRAP {
+			l.limit(pid)
+			break
+		}
+		held = append(held, sig)
+		if sys.ContinueTrace(pid) != nil {
+			break
+		}
+	}
+	for _, sig := range held {
+		_ = sys.Kill(pid, sig) // it has them when it continues
+	}
+	_ = sys.EndTrace(pid)
 }
 
 // limit gives a process the limits of its job.

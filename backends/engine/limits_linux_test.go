@@ -210,6 +210,68 @@ func TestLimitsWithoutATrace(t *testing.T) {
 	}
 }
 
+// earlySignals has signals stop a traced process before its exec does.
+type earlySignals struct {
+	kernel
+	send  []syscall.Signal
+	swaps int
+}
+
+func (s *earlySignals) Waitid(kind, id int, info *unix.Siginfo, options int) error {
+	err := s.kernel.Waitid(kind, id, info, options)
+	if err != nil || kind != unix.P_PID || options&unix.WSTOPPED == 0 || len(s.send) == 0 || s.swaps > 0 {
+		return err
+	}
+	s.swaps++
+	return s.next(id, info, options)
+}
+
+// next lets a process continue up to its next signal.
+func (s *earlySignals) next(pid int, info *unix.Siginfo, options int) error {
+	sig := unix.SIGTRAP // as if of its exec
+	if len(s.send) > 0 {
+		sig, s.send = s.send[0], s.send[1:]
+	}
+	if err := unix.Kill(pid, sig); err != nil {
+		return err
+	}
+	if err := s.kernel.ContinueTrace(pid); err != nil || info == nil {
+		return err
+	}
+	return s.kernel.Waitid(unix.P_PID, pid, info, options)
+}
+
+func (s *earlySignals) ContinueTrace(pid int) error { return s.next(pid, nil, 0) }
+
+// A signal that stops a traced process before its exec does reaches it with its limits.
+func TestFaultSignalBeforeTheLimits(t *testing.T) {
+	if !modeNow().own {
+		return // it is not traced
+	}
+	for name, c := range map[string]struct {
+		send []syscall.Signal
+		want string
+	}{
+		"ends it":     {[]syscall.Signal{unix.SIGWINCH, unix.SIGXFSZ}, "XFSZ"},
+		"leaves it":   {[]syscall.Signal{unix.SIGWINCH, unix.SIGCHLD}, ""},
+		"nothing yet": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(o *Options) { o.Sys = &earlySignals{send: c.send} })
+			s := r.spec("ulimit -S -n; ulimit -H -n")
+			s.Attr.Limits.Rlimits = []string{"nofile=77:88"}
+			e := r.start(s)
+			x := e.over()
+			if x.Status.Signal != c.want || len(x.Flags) > 0 {
+				t.Errorf("%+v", x)
+			}
+			if got := r.output(e, messages.Merged); c.want == "" && got != "77\n88\n" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
 // A process that is killed while it waits for its limits has ended by that signal, and others
 // are reaped meanwhile.
 func TestFaultKillBeforeTheLimits(t *testing.T) {

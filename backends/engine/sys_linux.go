@@ -50,6 +50,7 @@ type Sys interface {
 	SetNice(pid, nice int) error
 	SetCPUs(pid int, set *unix.CPUSet) error
 	HasCapabilities(fd int) bool // it is a program with capabilities
+	ContinueTrace(pid int) error // a child that this thread traces continues without its signal
 	EndTrace(pid int) error      // a child that this thread traces continues
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	SignalMask(set, was *unix.Sigset_t) error // signals that this thread blocks
@@ -244,6 +245,8 @@ func (kernel) HasCapabilities(fd int) bool {
 	n, err := unix.Fgetxattr(fd, "security.capability", nil)
 	return err == nil && n > 0
 }
+
+func (kernel) ContinueTrace(pid int) error { return unix.PtraceCont(pid, 0) }
 
 func (kernel) EndTrace(pid int) error { return unix.PtraceDetach(pid) }
 
