@@ -166,7 +166,7 @@ func (h *platform) takeStop(pid int) bool {
 // describe returns one process as a survivor.
 func (h *platform) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
-// ends reports whether a process has exited, or is certain to.
+// ends reports whether a process has exited or is certain to. One that cannot be read has exited.
 func (h *platform) ends(pid int) bool {
 	p, ok := statProc(h.sys, pid)
 	return !ok || p.dead() || p.doomed(h.sys)
