@@ -63,6 +63,7 @@ func (s *metaEncoder) of(job *messages.Record) []byte {
 		func() {},
 		func() { m.Job.Description, m.Job.Command = "", cut(m.Job.Command, previewLength/8) },
 		func() { m.Job.Tag, m.Job.Dir, m.Place.Dir = "", "", "" },
+		func() { m.Place.Limits = messages.Limits{} },
 		func() { m.Run.Key, m.Digest, m.Quotas, m.Job.Command, m.Run.OnFinish = "", "", nil, "", nil },
 		func() {
 			j := m.Job

@@ -32,6 +32,20 @@ func TestAMemoThatHardlyFits(t *testing.T) {
 	}
 }
 
+// Limits of a session that leave no room are dropped before the key, by which a client finds its
+// job again.
+func TestAMemoWithLongLimits(t *testing.T) {
+	for long, kept := range map[int]bool{100: true, backends.MaxMeta: false} {
+		at := messages.SessionPlan{Backend: messages.BackendPipe, Limits: messages.Limits{CPUs: strings.Repeat("0", long)}}
+		b := (&metaEncoder{at: at, keep: &recoveryMeta{key: "k"}, terms: &jobOptions{}}).of(&messages.Record{ID: "j1", Mode: messages.ModeAsync})
+		require.LessOrEqual(t, len(b), backends.MaxMeta)
+		m := decodeJobMeta(b)
+		require.NotNil(t, m)
+		require.EqualValues(t, "k", m.Run.Key)
+		require.Equal(t, kept, !m.Place.Limits.IsZero())
+	}
+}
+
 // A memo has what a list shows of a job, and no part of a rune; that of a live shell is none of a job.
 func TestAMemo(t *testing.T) {
 	job := messages.Record{

@@ -19,21 +19,23 @@ type shellMeta struct {
 }
 
 // ShellMeta returns the Spec.Meta of a live shell, which identifies its session in an
-// inventory. It leaves out the environment, which may hold secrets, and a directory that does
-// not fit into MaxMeta.
+// inventory. It leaves out the environment, which may hold secrets, and a directory and limits
+// that do not fit into MaxMeta.
 func ShellMeta(p ExecutorSpec, backend string) []byte {
 	m := shellMeta{
 		Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal, Limits: p.Limits,
 	}
-	text, err := codec.Encode(m)
-	if err == nil && len(text) > MaxMeta {
-		m.Dir = ""
-		text, err = codec.Encode(m)
+	for _, spare := range []func(){
+		func() {},
+		func() { m.Dir = "" },
+		func() { m.Limits = messages.Limits{} },
+	} {
+		spare()
+		if text, err := codec.Encode(m); err == nil && len(text) <= MaxMeta {
+			return text
+		}
 	}
-	if err != nil || len(text) > MaxMeta {
-		return nil // unreachable: names have lower bounds
-	}
-	return text
+	return nil // unreachable: names have lower bounds
 }
 
 // ReadShellMeta parses Meta into the executor without its environment, and the name of its

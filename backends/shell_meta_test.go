@@ -30,6 +30,12 @@ func TestShellMeta(t *testing.T) {
 	if !ok || backend != "shell-pty" || len(text) > backends.MaxMeta || got.Dir != "" || got.Session != p.Session {
 		t.Errorf("with a long directory: %+v of %q, %v, %d bytes", got, backend, ok, len(text))
 	}
+	p.Limits.CPUs = strings.Repeat("0", backends.MaxMeta) // longer than any of a request
+	text = backends.ShellMeta(p, "shell-pty")
+	got, backend, ok = backends.ReadShellMeta(text)
+	if !ok || backend != "shell-pty" || len(text) > backends.MaxMeta || !got.Limits.IsZero() || got.Session != p.Session {
+		t.Errorf("with long limits: %+v of %q, %v, %d bytes", got, backend, ok, len(text))
+	}
 	for _, meta := range []string{"", "meta", "{}", "\xa0", "\xa1\x01\xa1\x01\x62j1"} {
 		if _, _, ok := backends.ReadShellMeta([]byte(meta)); ok {
 			t.Errorf("%q is taken for the meta of a shell", meta)

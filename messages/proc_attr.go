@@ -16,9 +16,18 @@ type ProcAttr struct {
 	StopSignal string `json:"stop_signal,omitzero" cbor:"2,keyasint,omitzero"` // begins a stop: "INT", "SIGINT", "2"; "": TERM
 }
 
+// Bounds of what is stored with each job. A longer text has only more zeros or repeats than a
+// shorter one of the same meaning.
+const (
+	maxSignalText = 16   // bytes
+	maxRlimits    = 64   // entries
+	maxRlimitText = 64   // bytes
+	maxCPUsText   = 4096 // bytes
+)
+
 // check returns what is wrong with the attributes, or nil.
 func (a ProcAttr) check() *Error {
-	if a.StopSignal != "" && SignalNumber(a.StopSignal) == 0 {
+	if a.StopSignal != "" && (len(a.StopSignal) > maxSignalText || SignalNumber(a.StopSignal) == 0) {
 		return Invalid("stop_signal", fmt.Sprintf("invalid signal %.64q: use a name such as INT, or a number from 1 to 64", a.StopSignal))
 	}
 	return a.Limits.check()
@@ -117,10 +126,13 @@ func ParseCPUs(list string) (cpus []int, ok bool) {
 
 // check returns what is wrong with the limits, or nil.
 func (l Limits) check() *Error {
+	if n := len(l.Rlimits); n > maxRlimits {
+		return Invalid("limits", fmt.Sprintf("invalid rlimits from %.64q on: %d entries, at most %d are allowed", l.Rlimits[0], n, maxRlimits))
+	}
 	var seen []string
 	for _, text := range l.Rlimits {
 		r, ok := ParseRlimit(text)
-		if !ok || slices.Contains(seen, r.Name) {
+		if !ok || len(text) > maxRlimitText || slices.Contains(seen, r.Name) {
 			e := Invalid("limits", fmt.Sprintf("invalid limit %.64q: use NAME=SOFT:HARD, such as nofile=1024:4096, once for each name", text))
 			e.Hint = "the names are " + strings.Join(rlimitNames, ", ")
 			return e
@@ -129,6 +141,9 @@ func (l Limits) check() *Error {
 	}
 	if l.Nice < -20 || l.Nice > 19 {
 		return Invalid("limits", fmt.Sprintf("invalid nice value %d: use -20 to 19", l.Nice))
+	}
+	if n := len(l.CPUs); n > maxCPUsText {
+		return Invalid("limits", fmt.Sprintf("invalid list of CPUs %.64q: %d bytes, at most %d are allowed", l.CPUs, n, maxCPUsText))
 	}
 	if _, ok := ParseCPUs(l.CPUs); !ok && l.CPUs != "" {
 		return Invalid("limits", fmt.Sprintf("invalid list of CPUs %.64q: use numbers and ranges, such as 0-3,7", l.CPUs))

@@ -1,6 +1,9 @@
 package messages_test
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,14 +42,17 @@ func TestCPUsAreParsed(t *testing.T) {
 // Limits that mean nothing are refused with their name, in a run and in the plan of a session.
 // A command in a live shell has those of the shell.
 func TestBadInputLimits(t *testing.T) {
-	text := messages.Program{Text: "true"}
+	text, zeros := messages.Program{Text: "true"}, strings.Repeat("0", 4096)
 	for says, l := range map[string]messages.Limits{
-		`invalid limit "files=1"`:        {Rlimits: []string{"nofile=1", "files=1"}},
-		`invalid limit "nofile=2"`:       {Rlimits: []string{"nofile=1", "nofile=2"}},
-		"invalid nice value 20":          {Nice: 20},
-		"invalid nice value -21":         {Nice: -21},
-		`invalid list of CPUs "0-"`:      {CPUs: "0-"},
-		`invalid list of CPUs "0-99999"`: {CPUs: "0-99999"},
+		`invalid limit "files=1"`:                                                 {Rlimits: []string{"nofile=1", "files=1"}},
+		`invalid limit "nofile=2"`:                                                {Rlimits: []string{"nofile=1", "nofile=2"}},
+		"invalid nice value 20":                                                   {Nice: 20},
+		"invalid nice value -21":                                                  {Nice: -21},
+		`invalid list of CPUs "0-"`:                                               {CPUs: "0-"},
+		`invalid list of CPUs "0-99999"`:                                          {CPUs: "0-99999"},
+		`invalid limit "nofile=` + zeros[:57] + `"`:                               {Rlimits: []string{"nofile=" + zeros[:64] + "1"}},
+		`invalid rlimits from "x=1" on: 65 entries, at most 64`:                   {Rlimits: slices.Repeat([]string{"x=1"}, 65)},
+		`invalid list of CPUs "` + zeros[:64] + `": 4097 bytes, at most 4096 are`: {CPUs: zeros[:4096] + "1"},
 	} {
 		for _, err := range []*messages.Error{
 			messages.RunCommand{Program: text, ProcAttr: messages.ProcAttr{Limits: l}}.Check(),
@@ -57,7 +63,11 @@ func TestBadInputLimits(t *testing.T) {
 			require.Contains(t, err.Message, says)
 		}
 	}
-	good := messages.Limits{Rlimits: []string{"nofile=77", "core=0:unlimited"}, Nice: 19, CPUs: "0"}
+	var every []string
+	for n := range messages.MaxCPUs {
+		every = append(every, strconv.Itoa(n))
+	}
+	good := messages.Limits{Rlimits: []string{"nofile=77", "core=0:unlimited", "cpu=18446744073709551615:18446744073709551615"}, Nice: 19, CPUs: strings.Join(every, ",")}
 	plan := &messages.SessionPlan{Backend: messages.BackendShell, Limits: good}
 	require.Nil(t, messages.RunCommand{Program: text, ProcAttr: messages.ProcAttr{Limits: good}}.Check())
 	require.Nil(t, messages.RunCommand{Program: text, Session: "s", Open: plan}.Check())
@@ -68,7 +78,7 @@ func TestBadInputLimits(t *testing.T) {
 
 // The signal of a stop is one that the kernel knows. A stop in a live shell begins with INT.
 func TestBadInputStopSignal(t *testing.T) {
-	for name, good := range map[string]bool{"": true, "INT": true, "SIGINT": true, "int": true, "2": true, "64": true, "NOPE": false, "0": false, "65": false, "-2": false, "SIG": false, " INT": false} {
+	for name, good := range map[string]bool{"": true, "INT": true, "SIGINT": true, "int": true, "2": true, "64": true, "NOPE": false, "0": false, "65": false, "-2": false, "SIG": false, " INT": false, "0000000000000002": true, "00000000000000002": false} {
 		r := messages.RunCommand{Program: messages.Program{Text: "true"}, ProcAttr: messages.ProcAttr{StopSignal: name}}
 		err := r.Check()
 		require.Equal(t, good, err == nil, name)

@@ -76,6 +76,7 @@
 //	terminal_drain.go       drains a terminal
 //	terminal_fence.go       cuts a command's output at its fence
 //	time_budget.go          limits an activity to a part of the time
+//	traceable.go            finds programs that a trace would take rights from
 //	tree.go                 the interface that tracks a job's processes
 //	tree_cgroup.go          by cgroup
 //	tree_group.go           by process group

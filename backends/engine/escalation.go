@@ -132,9 +132,9 @@ func (j *job) scheduleKillCheck(l *escalation) {
 	}
 }
 
-// killCheck checks a killed tree. Processes that are dead but not reaped, or that wait
-// for a CPU to exit, are no survivors. Only processes that no signal reaches are
-// reported.
+// killCheck looks at a killed tree that has not ended. It waits while its processes are certain
+// to exit or cannot be listed, for at most killBacklogFactor checks. It kills other processes
+// once more, and then reports them as survivors.
 func (j *job) killCheck(l *escalation) {
 	if isClosed(l.done) {
 		return

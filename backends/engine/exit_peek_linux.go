@@ -9,8 +9,16 @@ import (
 	"troupe/messages"
 )
 
-// cldExited is the si_code of waitid(2) for a normal exit, which x/sys lacks.
-const cldExited = 1
+// Values of si_code from waitid(2), which x/sys lacks.
+const (
+	cldExited  = 1 // a normal exit
+	cldDumped  = 3 // the last of the exits
+	cldTrapped = 4 // a traced child has stopped
+)
+
+// isExit reports whether waitid(2) has returned an exit. It returns the stops of a traced child
+// to each wait.
+func isExit(info *unix.Siginfo) bool { return info.Code >= cldExited && info.Code <= cldDumped }
 
 // peekExit reads the exit of the main process while it is a zombie, for the journal:
 // after the reap only this process knows the status. It reports whether the kernel had
@@ -18,7 +26,7 @@ const cldExited = 1
 func (j *job) peekExit(end *mainExit) bool {
 	var info unix.Siginfo
 	var usage unix.Rusage
-	if err := j.engine.opt.Sys.Inspect(j.proc.pid, &info, &usage); err != nil || infoPid(&info) != j.proc.pid {
+	if err := j.engine.opt.Sys.Inspect(j.proc.pid, &info, &usage); err != nil || infoPid(&info) != j.proc.pid || !isExit(&info) {
 		return false
 	}
 	end.rusage = rusageOf(&usage)

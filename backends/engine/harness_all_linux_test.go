@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 		serving(dir)
 		return
 	}
+	if parent := os.Getenv(tracedVar); parent != "" {
+		beTraced(parent)
+	}
 	os.Exit(m.Run())
 }
 

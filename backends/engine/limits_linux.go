@@ -2,7 +2,6 @@ package engine
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -91,10 +90,6 @@ func (h *platform) differs(l *messages.Limits) bool {
 	return l.Nice != 0 && l.Nice != own.Nice || l.CPUs != "" && l.CPUs != own.CPUs || len(l.Rlimits) > 0 && !slices.Equal(l.Rlimits, own.Rlimits)
 }
 
-// cldTrapped is the si_code of waitid(2) for a traced child that has stopped, which x/sys
-// lacks.
-const cldTrapped = 4
-
 // forkLimited forks a process that has the limits of its job before its first instruction: it
 // stops in its exec, traced by this thread, until they are set. Where it cannot be traced,
 // they are set at once after the fork.
@@ -109,11 +104,7 @@ func (l *launch) forkLimited(attr *syscall.ProcAttr) (pid int, err error) {
 		traced, sys := *attr, *attr.Sys
 		traced.Sys, sys.Ptrace = &sys, true
 		if pid, err = l.h.sys.Fork(l.path, l.spec.Argv, &traced); err == nil {
-			var info unix.Siginfo
-			if l.h.sys.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT) == nil && info.Code == cldTrapped {
-				l.limit(pid)
-			}
-			_ = l.h.sys.EndTrace(pid)
+			l.limitInExec(pid)
 			return pid, nil
 		}
 		if err != unix.EPERM && err != unix.EACCES && err != unix.ENOSYS { // a filter or a security module may forbid it
@@ -127,19 +118,30 @@ func (l *launch) forkLimited(attr *syscall.ProcAttr) (pid int, err error) {
 	return pid, err
 }
 
-// traceable reports whether the process can stop in its exec. The stop must be for this
-// process alone, not for a wait of a library's host. A program with more rights than its user
-// would lose them (ptrace(2)).
-func (l *launch) traceable() bool {
-	var st unix.Stat_t
-	if l.h.reaper == nil || l.h.sys.StatAt(l.dir, l.path, &st) != nil || st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
-		return false
+// limitInExec gives a traced process its limits when it stops in its exec, and ends the trace.
+// A signal that stops it earlier is sent again when it has them.
+func (l *launch) limitInExec(pid int) {
+	sys := l.h.sys
+	var held []syscall.Signal
+	for {
+		var info unix.Siginfo
+		if sys.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT) != nil || info.Code != cldTrapped {
+			break
+		}
+		sig := syscall.Signal(infoStatus(&info))
+		if sig == unix.SIGTRAP {
+			l.limit(pid)
+			break
+		}
+		held = append(held, sig)
+		if sys.ContinueTrace(pid) != nil {
+			break
+		}
 	}
-	path := l.path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.spec.Dir, path)
+	for _, sig := range held {
+		_ = sys.Kill(pid, sig) // it has them when it continues
 	}
-	return !l.h.sys.HasCapabilities(path)
+	_ = sys.EndTrace(pid)
 }
 
 // limit gives a process the limits of its job.
@@ -168,7 +170,7 @@ func (h *platform) setRlimit(pid int, want messages.Rlimit) bool {
 	if h.sys.Prlimit(pid, number, nil, &was) != nil {
 		return false
 	}
-	set := was
+	set, whole := was, true
 	if want.Hard != nil {
 		set.Max = *want.Hard
 	}
@@ -177,10 +179,11 @@ func (h *platform) setRlimit(pid int, want messages.Rlimit) bool {
 	}
 	if want.Soft != nil {
 		set.Cur = *want.Soft
+		whole = set.Cur <= set.Max // "nofile=1000000:" may be above the engine's hard limit
 	}
 	set.Cur = min(set.Cur, set.Max)
 	if set == was || h.sys.Prlimit(pid, number, &set, nil) == nil {
-		return true
+		return whole
 	}
 	set.Max = min(set.Max, was.Max)
 	set.Cur = min(set.Cur, set.Max)

@@ -152,13 +152,21 @@ func (h *platform) hasExited(r *mainProcess) bool {
 	}
 	var info unix.Siginfo
 	err := h.sys.Waitid(unix.P_PID, r.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
-	return err == nil && infoPid(&info) == r.pid
+	return err == nil && infoPid(&info) == r.pid && isExit(&info)
+}
+
+// takeStop takes the report of a stop of a child that has asked for a trace (PTRACE_TRACEME):
+// waits get it although they ask for exits, and not those of later children. The process
+// remains stopped: only KILL reaches it, as below any parent that is not a debugger.
+func (h *platform) takeStop(pid int) bool {
+	var info unix.Siginfo
+	return h.sys.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG) == nil
 }
 
 // describe returns one process as a survivor.
 func (h *platform) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
-// ends reports whether a process has exited, or is certain to.
+// ends reports whether a process has exited or is certain to. One that cannot be read has exited.
 func (h *platform) ends(pid int) bool {
 	p, ok := statProc(h.sys, pid)
 	return !ok || p.dead() || p.doomed(h.sys)

@@ -122,7 +122,7 @@ func (h *platform) fork(j *job, spec *backends.Spec, path string, io *stdio) *st
 // hasExited reports whether the main process was reaped: an exit is not known before.
 func (h *platform) hasExited(r *mainProcess) bool { return r.reaped() }
 
-// ends returns false: exits in progress are not visible.
+// ends returns false: an exit cannot be seen before the reap.
 func (h *platform) ends(int) bool { return false }
 
 func (h *platform) describe(pid int) []messages.Survivor {

@@ -238,7 +238,8 @@ func (h *platform) exitSeen(j *job, pid, pidfd int) {
 func (h *platform) waitInThread(j *job, pid int) {
 	h.engine.run(j, func() {
 		var info unix.Siginfo
-		_ = h.sys.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT)
+		for h.sys.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT) == nil && !isExit(&info) && h.takeStop(pid) {
+		}
 		j.reap()
 	})
 }

@@ -27,8 +27,8 @@ func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
 // pfExiting is PF_EXITING.
 const pfExiting = 0x4
 
-// doomed reports whether a process is certain to exit: it is exiting, perhaps in state D for a
-// lock that other exits have, or it is runnable and got KILL.
+// doomed reports whether a live process is certain to exit. Either the kernel executes its exit,
+// in which it may wait in state D for a lock, or a KILL is pending and it waits for a CPU.
 func (p proc) doomed(sys Sys) bool {
 	if p.flags&pfExiting != 0 {
 		return true

@@ -159,12 +159,11 @@ func (r *reaper) loop() {
 		var info unix.Siginfo
 		err := r.platform.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
 		switch {
-		case err == nil && info.Code == cldTrapped:
-			r.awaitFork()
-			continue
-		case err == nil:
+		case err == nil && isExit(&info):
 			pause = pollFirst
 			r.reap(infoPid(&info))
+			continue
+		case err == nil && r.awaitStart(infoPid(&info)) && r.platform.takeStop(infoPid(&info)):
 			continue
 		case err == unix.ECHILD:
 			if !r.sleep(nil) {
@@ -172,7 +171,7 @@ func (r *reaper) loop() {
 			}
 			continue
 		}
-		// The wait failed: retry, and check each child meanwhile.
+		// The wait failed, or a stop hides exits from it: retry, and check each child meanwhile.
 		t := time.NewTimer(pause)
 		pause = min(2*pause, backstopLast)
 		alive := r.sleep(t.C)
@@ -184,16 +183,19 @@ func (r *reaper) loop() {
 	}
 }
 
-// awaitFork waits until a fork ends. A child that has stopped in its exec hides others from a
-// wait until its own fork ends.
-func (r *reaper) awaitFork() {
+// awaitStart waits until the fork of a traced child has ended, and reports whether it has. The
+// stop of a child in its exec belongs to its fork, which lets it continue.
+func (r *reaper) awaitStart(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := time.NewTimer(execBound)
 	defer t.Stop()
-	if len(r.under) > 0 {
-		r.wait(t.C, nil)
+	for before := r.next; r.roots[pid] == nil && r.underWay(before); {
+		if !r.wait(t.C, nil) {
+			return false
+		}
 	}
+	return true
 }
 
 // backstopLast bounds the pause between retries of a failed wait.

@@ -49,8 +49,9 @@ type Sys interface {
 	Prlimit(pid, resource int, set, was *unix.Rlimit) error
 	SetNice(pid, nice int) error
 	SetCPUs(pid int, set *unix.CPUSet) error
-	HasCapabilities(path string) bool // it is a program with capabilities
-	EndTrace(pid int) error           // a child that this thread traces continues
+	HasCapabilities(fd int) bool // it is a program with capabilities
+	ContinueTrace(pid int) error // a child that this thread traces continues without its signal
+	EndTrace(pid int) error      // a child that this thread traces continues
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	SignalMask(set, was *unix.Sigset_t) error // signals that this thread blocks
 	Subreaper() error
@@ -240,10 +241,12 @@ func (kernel) SetNice(pid, nice int) error { return unix.Setpriority(unix.PRIO_P
 
 func (kernel) SetCPUs(pid int, set *unix.CPUSet) error { return unix.SchedSetaffinity(pid, set) }
 
-func (kernel) HasCapabilities(path string) bool {
-	n, err := unix.Getxattr(path, "security.capability", nil)
+func (kernel) HasCapabilities(fd int) bool {
+	n, err := unix.Fgetxattr(fd, "security.capability", nil)
 	return err == nil && n > 0
 }
+
+func (kernel) ContinueTrace(pid int) error { return unix.PtraceCont(pid, 0) }
 
 func (kernel) EndTrace(pid int) error { return unix.PtraceDetach(pid) }
 

@@ -62,19 +62,40 @@ func (s *escapeeScan) below(pid, depth int) {
 	}
 }
 
+// escaped reports whether a process has left the trees of the jobs. One that begins its exit
+// meanwhile has lost what shows its job.
 func (s *escapeeScan) escaped(pid int) bool {
-	stat := procFile(pid, "stat")
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // S PPID PGID SID
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return false
-	}
+	stat := liveStat(pid)
+	return stat != nil && s.outside(pid, stat) && liveStat(pid) != nil
+}
+
+// outside reports whether nothing shows that a process belongs to a job.
+func (s *escapeeScan) outside(pid int, stat []string) bool {
 	if s.of != "" {
 		return !bytes.Contains(procFile(pid, "cgroup"), []byte("/"+filepath.Base(s.of)+"/"))
 	}
-	sid, _ := strconv.Atoi(fields[3])
+	sid, _ := strconv.Atoi(stat[3])
 	_, in := s.mains[sid]
-	main := fields[19] == strconv.FormatUint(s.mains[pid], 10)
+	main := stat[19] == strconv.FormatUint(s.mains[pid], 10)
 	return !main && !in && !bytes.Contains(procFile(pid, "environ"), []byte("TROUPE_TREE="))
+}
+
+// pfExiting is PF_EXITING of the kernel: a process has the flag before it loses its memory, with
+// its environment, and is a zombie only later.
+const pfExiting = 0x4
+
+// liveStat returns the fields of /proc/PID/stat from the state on; nil: the process has exited
+// or is exiting.
+func liveStat(pid int) []string {
+	stat := procFile(pid, "stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // S PPID PGID SID TTY TPGID FLAGS
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return nil
+	}
+	if flags, _ := strconv.ParseUint(fields[6], 10, 64); flags&pfExiting != 0 {
+		return nil
+	}
+	return fields
 }
 
 // procFile returns a file of a process; empty: it cannot be read.

@@ -1,6 +1,6 @@
 // Package limits keeps what the daemon and its keepers inherit from ending them: a soft limit of a
-// shell, a limit of CPU time, a nice value. Jobs start with what the daemon was started with
-// (docs/decisions/050).
+// shell, a limit of CPU time, a nice value. Jobs start with what the daemon was started with,
+// unless their request has limits (docs/decisions/050, 069).
 //
 // Files:
 //

@@ -1,0 +1,35 @@
+package keeper
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// forksExiting runs children that have the tag of a job and end at once.
+const forksExiting = `for i in {1..500}; do (exit) & if ((i % 20 == 0)); then wait; fi; done; wait`
+
+// A process has no environment when it exits, before it is a zombie. It has not escaped.
+func TestExitingProcessHasNotEscaped(t *testing.T) {
+	parent := exec.Command("bash", "--norc", "--noprofile", "-c", forksExiting)
+	parent.Env = append(os.Environ(), "TROUPE_TREE=test:job")
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- parent.Wait() }()
+	for scans := 0; ; scans++ {
+		select {
+		case err := <-ended:
+			if err != nil || scans == 0 {
+				t.Errorf("%v, %d scans", err, scans)
+			}
+			return
+		default:
+		}
+		s := escapeeScan{mains: map[int]uint64{}}
+		if s.below(parent.Process.Pid, 0); len(s.found) > 0 {
+			t.Errorf("found %+v", s.found)
+		}
+	}
+}
