@@ -70,13 +70,8 @@ func TestTheHelpFitsATerminal(t *testing.T) {
 
 // What the verbs do begins in one column.
 func TestTheHelpListsVerbsInColumns(t *testing.T) {
-	_, list, found := strings.Cut(printed(t, "--help"), "\nVerbs:\n")
-	list, _, ends := strings.Cut(list, "\n\n")
-	if !found || !ends {
-		t.Fatal("there is no list of verbs")
-	}
 	columns := map[int]string{}
-	for line := range strings.Lines(list) {
+	for line := range strings.Lines(verbList(t)) {
 		name := strings.Fields(line)[0]
 		at := len(line) - len(strings.TrimLeft(strings.TrimPrefix(line, "  "+name), " "))
 		columns[at] = name
