@@ -285,7 +285,7 @@ func TestFilter(t *testing.T) {
 		{messages.Filter{}, messages.SessionOpened{}, true},
 		{messages.Filter{Ends: true}, began, false},
 		{messages.Filter{Ends: true}, ended, true},
-		{messages.Filter{Ends: true}, messages.CommandRetired{Job: job}, true},
+		{messages.Filter{Ends: true}, messages.CommandRetired{Job: job}, false},
 		{messages.Filter{Ends: true}, messages.ScopeClosed{Path: "main"}, false},
 		{messages.Filter{Scope: "main"}, began, true},
 		{messages.Filter{Scope: "main/b"}, began, false},

@@ -71,9 +71,7 @@ func (s *supervisor) record(ctx actor.Context, e *jobEntry, fact messages.Comman
 	}
 	s.seq++
 	e.seq = s.seq
-	fact = fact.With(e.journaled())
-	s.write(ctx, fact.(messages.Fact))
-	return fact
+	return s.write(ctx, fact.With(e.journaled()).(messages.Fact)).(messages.CommandFact)
 }
 
 // note numbers a fact about a session or scope.
@@ -107,17 +105,19 @@ func (s *supervisor) tellChanges(ctx actor.Context) {
 	}
 }
 
-// write keeps a fact until the journal has it. If no fact will be recorded any more, the first
-// missing one is enough.
-func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
+// write keeps a fact until the journal has it, and returns it with its time. If no fact will be
+// recorded any more, the first missing one is enough.
+func (s *supervisor) write(ctx actor.Context, fact messages.Fact) messages.Fact {
+	fact = messages.Dated(fact, clock())
 	if s.unwritable() && len(s.unwritten) > 0 {
-		return
+		return fact
 	}
 	r := messages.FactRecorded{Seq: s.seq, Fact: fact}
 	s.unwritten = append(s.unwritten, r)
 	if s.recorder != nil {
 		ctx.Send(s.recorder, s.toRecord(r))
 	}
+	return fact
 }
 
 // recorded takes that the recorder has written the next fact.

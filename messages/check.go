@@ -59,7 +59,7 @@ func (r RunCommand) checkNames() *Error {
 		return Invalid("uid", fmt.Sprintf("invalid uid %q: use a ULID, or leave it out", string(r.UID)))
 	}
 	if r.Name != "" && !validName(r.Name) {
-		return Invalid("name", fmt.Sprintf("invalid job name %q: use up to %d letters, digits, '.', '_' and '-'", r.Name, MaxNameLength))
+		return Invalid("name", fmt.Sprintf("invalid job name %q: use up to %d letters, digits, '.', '_' and '-' (not at the beginning)", r.Name, MaxNameLength))
 	}
 	if r.Replace && r.Name == "" {
 		return Invalid("replace", "replace has no name; give the name of the job to be replaced")

@@ -1,6 +1,9 @@
 package messages
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // The fact conversation: numbered facts, at least once, in order.
 //
@@ -37,7 +40,7 @@ const (
 type Filter struct {
 	Scope ScopePath `cbor:"1,keyasint,omitzero"` // and its sub-scopes
 	Job   JobID     `cbor:"2,keyasint,omitzero"`
-	Ends  bool      `cbor:"3,keyasint,omitzero"` // only CommandFinished and CommandRetired
+	Ends  bool      `cbor:"3,keyasint,omitzero"` // only CommandFinished: each job has one end
 	// Notice selects only CommandFinished of jobs that have this notice; "": no such limit.
 	Notice string `cbor:"4,keyasint,omitzero"`
 }
@@ -71,11 +74,8 @@ func (f Filter) passesJob(fact CommandFact) bool {
 	if f.Scope != "" && !f.Scope.Contains(job.Scope) || f.Job != "" && f.Job != job.ID && string(f.Job) != string(job.UID) {
 		return false
 	}
-	switch fact.(type) {
-	case CommandFinished, CommandRetired:
-		return true
-	}
-	return !f.Ends
+	_, end := fact.(CommandFinished)
+	return end || !f.Ends
 }
 
 // Subscribed reports that the channel is open. The first notification has a number above
@@ -140,6 +140,32 @@ type Fact interface{ fact() }
 type recorded struct{ quiet }
 
 func (recorded) fact() {}
+
+// Dated returns a fact with the time at which it was recorded.
+func Dated(fact Fact, at time.Time) Fact {
+	switch f := fact.(type) {
+	case CommandFact:
+		job := f.Record()
+		job.At = at
+		return f.With(job).(Fact)
+	case SessionOpened:
+		f.At = at
+		return f
+	case SessionReplaced:
+		f.At = at
+		return f
+	case SessionClosed:
+		f.At = at
+		return f
+	case ScopeOpened:
+		f.At = at
+		return f
+	case ScopeClosed:
+		f.At = at
+		return f
+	}
+	return fact
+}
 
 // FactRecorded reports that the journal holds a fact under its number.
 type FactRecorded struct {

@@ -98,7 +98,7 @@ func (p ScopePath) Check() *Error {
 	}
 	for _, n := range names {
 		if !validName(n) {
-			return Invalid("scope", fmt.Sprintf("invalid scope path %q: use names of letters, digits, '.', '_' and '-', joined by '/'", string(p)))
+			return Invalid("scope", fmt.Sprintf("invalid scope path %q: use names of letters, digits, '.', '_' and '-' (not at the beginning), joined by '/'", string(p)))
 		}
 	}
 	return nil
@@ -107,14 +107,15 @@ func (p ScopePath) Check() *Error {
 // Check returns what is wrong with a session name, or nil.
 func (s SessionID) Check() *Error {
 	if !validName(string(s)) {
-		return Invalid("session", fmt.Sprintf("invalid session name %q: use up to %d letters, digits, '.', '_' and '-'", string(s), MaxNameLength))
+		return Invalid("session", fmt.Sprintf("invalid session name %q: use up to %d letters, digits, '.', '_' and '-' (not at the beginning)", string(s), MaxNameLength))
 	}
 	return nil
 }
 
-// validName reports whether n is safe in a path, a table and the name of an actor.
+// validName reports whether n is safe in a path, a table, the name of an actor, and as an
+// argument, where a '-' would begin a flag.
 func validName(n string) bool {
-	if n == "" || n == "." || n == ".." || len(n) > MaxNameLength {
+	if n == "" || n == "." || n == ".." || n[0] == '-' || len(n) > MaxNameLength {
 		return false
 	}
 	for _, r := range n {

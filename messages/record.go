@@ -82,6 +82,8 @@ type Record struct {
 	Seq      Seq            `json:"seq" cbor:"29,keyasint,omitzero"`                 // of the last fact recorded about it
 
 	StopSignal string `json:"stop_signal,omitzero" cbor:"30,keyasint,omitzero"` // begins a stop, as in the request; "": TERM
+
+	At time.Time `json:"-" cbor:"31,keyasint,omitzero"` // of the fact with the number Seq; in JSON that of the event
 }
 
 // StreamOutput is the size and place of one stream of a job.

@@ -86,6 +86,7 @@ type ScopeOpened struct {
 	recorded
 	V    Version   `json:"v" cbor:"-"`
 	Path ScopePath `json:"path" cbor:"1,keyasint,omitzero"`
+	At   time.Time `json:"-" cbor:"2,keyasint,omitzero"`
 }
 
 // ScopeClosed reports that the scope has ended. Survivors could not be stopped.
@@ -96,6 +97,7 @@ type ScopeClosed struct {
 	Reason    string     `json:"reason" cbor:"2,keyasint,omitzero"`
 	Jobs      []JobID    `json:"jobs" cbor:"3,keyasint,omitzero"` // stopped with the scope
 	Survivors []Survivor `json:"survivors" cbor:"4,keyasint,omitzero"`
+	At        time.Time  `json:"-" cbor:"5,keyasint,omitzero"`
 }
 
 // ScopeReleased reports that only Kept, their sessions and scopes, and Survivors are left

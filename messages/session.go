@@ -46,6 +46,7 @@ type SessionOpened struct {
 	recorded
 	V    Version     `json:"v" cbor:"-"`
 	Info SessionInfo `json:"session" cbor:"1,keyasint,omitzero"`
+	At   time.Time   `json:"-" cbor:"2,keyasint,omitzero"`
 }
 
 // SessionReplaced reports that the shell of a session died and was replaced by one in Dir.
@@ -56,6 +57,7 @@ type SessionReplaced struct {
 	Session SessionID `cbor:"2,keyasint,omitzero"`
 	Dir     string    `cbor:"3,keyasint,omitzero"`
 	Lost    string    `cbor:"4,keyasint,omitzero"`
+	At      time.Time `cbor:"5,keyasint,omitzero"`
 }
 
 // SnapshotTried reports, before the first command of a live shell, whether the shell has
@@ -76,6 +78,7 @@ type SessionClosed struct {
 	By        Party      `json:"-" cbor:"4,keyasint,omitzero"`
 	Jobs      NoJobs     `json:"jobs" cbor:"-"` // in JSON it is the object of ScopeClosed
 	Survivors []Survivor `json:"survivors" cbor:"5,keyasint,omitzero"`
+	At        time.Time  `json:"-" cbor:"6,keyasint,omitzero"`
 }
 
 // AutoCleanup is the reason of a session that was closed because it was idle, for too long

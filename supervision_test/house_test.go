@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"bench":                       {anything, "golang.org/x/sys", mcpLib},
 	"internal/cli":                {"golang.org/x/sys", "golang.org/x/term", "backends/pty", "messages"},
 	"internal/cli/out":            {"github.com/dustin/go-humanize", "golang.org/x/sys", "golang.org/x/term", "internal/cli", "messages"},
-	"internal/cli/flags":          {"github.com/dustin/go-humanize", "github.com/spf13/cobra", "internal/cli", "internal/cli/out", "messages"},
+	"internal/cli/flags":          {"github.com/dustin/go-humanize", "github.com/spf13/cobra", "github.com/spf13/pflag", "internal/cli", "internal/cli/out", "messages"},
 	"internal/cli/config":         {"github.com/pelletier/go-toml/v2", "github.com/rs/zerolog", "golang.org/x/sys", "internal/cli", "internal/cli/flags", "internal/cli/out", "internal/gateway/http", "internal/gateway/http/peer", "internal/shelltext", "messages"},
 	"internal/cli/terminal":       {"golang.org/x/sys", "backends/screen", "internal/cli", "internal/cli/out", "internal/shelltext", "messages"},
 	"internal/cli/connect":        {"github.com/gofrs/flock", "github.com/spf13/cobra", "golang.org/x/sys", "internal/node", "actors", "backends/keeper", "client", "host", "internal/cli", "internal/cli/config", "internal/cli/flags", "internal/cli/out", "internal/cli/terminal", "internal/gateway/http", "internal/api", "internal/journal", "messages", "spill"},

@@ -58,14 +58,15 @@ var bashWords string
 // flagWords lists the values of flags that take one of a fixed set.
 var flagWords = map[string][]string{
 	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states,
+	"outcome": connect.Outcomes, "sort": sortKeys,
 	"dialect": mcpserve.DialectNames,
 }
 
 // flagFree lists the flags with free values, which are not completed. Flags in neither list
 // complete file names.
 var flagFree = []string{
-	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "limit", "lines", "match", "max-output", "metrics", "name",
-	"offset", "port", "promote-after", "quiet", "since", "timeout", "tools",
+	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
+	"offset", "older", "port", "promote-after", "quiet", "since", "timeout", "tools",
 }
 
 // completeFlags registers completions for the flags of a verb: fixed values, scope paths,

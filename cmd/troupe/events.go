@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -20,6 +23,7 @@ import (
 type eventFlags struct {
 	follow     bool
 	after      uint64
+	cursor     string
 	scope, job string
 	ends       bool
 }
@@ -32,25 +36,38 @@ func eventsCommand(m *cli.Main) *cobra.Command {
 events, and wait for a daemon that restarts. A line reports events that are no longer
 stored.`,
 		Example: `  troupe events -f --ends --json | while read -r event; do ...; done
-  troupe events --after 1234`,
+  troupe events -f --cursor FILE   go on where the last call ended`,
 	}
 	set := cmd.Flags()
 	set.BoolVarP(&f.follow, "follow", "f", false, "follow new events; without --after, print only new ones")
 	set.Var((*flags.Seq)(&f.after), "after", "only events with a number above `SEQ`")
+	set.StringVar(&f.cursor, "cursor", "", "only events after the last that was printed with this `FILE`; without it, all")
 	set.StringVar(&f.scope, "scope", "", "only events at and below the scope `PATH`")
 	set.StringVar(&f.job, "job", "", "only events of `JOB`")
-	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
+	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs, one for each job")
 	_ = cmd.RegisterFlagCompletionFunc("job", connect.JobIDs(m, true, 0))
 	set.Bool("json", false, "print one object per line")
-	return connect.NewCommand(m, cmd, connect.Scoped(&f.scope), func(a *connect.Command) error {
+	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error {
 		a.JSON, _ = set.GetBool("json")
 		return a.UntilReaderGone(func() error { return followEvents(a, f) })
 	})
 }
 
+func (f *eventFlags) check(a *connect.Command) error {
+	if f.cursor != "" && a.Cmd.Flags().Changed("after") {
+		return messages.Invalid("cursor", "--cursor and --after both say where to begin: give one of them")
+	}
+	return connect.CheckScope(a, "scope", f.scope)
+}
+
 func followEvents(a *connect.Command, f *eventFlags) error {
+	at := cursor(f.cursor)
+	after, err := at.read(messages.Seq(f.after))
+	if err != nil {
+		return err
+	}
 	r := messages.Subscribe{
-		After: messages.Seq(f.after), Now: f.follow && !a.Cmd.Flags().Changed("after"),
+		After: after, Now: f.follow && !a.Cmd.Flags().Changed("after") && at == "",
 		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
 	}
 	if f.job != "" {
@@ -71,6 +88,50 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 		if err := printEvent(a, e); err != nil {
 			return err
 		}
+		if err := at.write(e.Seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cursor is the file with the number of the last event that was printed; "" is none. A kill
+// between the print and the write prints that event again: none is lost.
+type cursor string
+
+// read returns the number in the file, or absent if there is no file.
+func (c cursor) read(absent messages.Seq) (messages.Seq, error) {
+	if c == "" {
+		return absent, nil
+	}
+	text, err := os.ReadFile(string(c))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return absent, nil
+	case err != nil:
+		return 0, messages.Invalid("cursor", "cannot read the cursor: "+err.Error())
+	}
+	var seq flags.Seq
+	if err := seq.Set(strings.TrimSpace(string(text))); err != nil {
+		bad := messages.Invalid("cursor", fmt.Sprintf("%s is no cursor of troupe events: %.64q", string(c), text))
+		bad.Hint = "name another file, or remove this one to begin with the oldest event"
+		return 0, bad
+	}
+	return messages.Seq(seq), nil
+}
+
+// write replaces the file, so that it is never half written.
+func (c cursor) write(seq messages.Seq) error {
+	if c == "" {
+		return nil
+	}
+	part := string(c) + ".part"
+	err := os.WriteFile(part, fmt.Appendln(nil, seq), 0o600)
+	if err == nil {
+		err = os.Rename(part, string(c))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the cursor: %w", err)
 	}
 	return nil
 }
@@ -80,7 +141,14 @@ func printEvent(a *connect.Command, e api.Event) error {
 	if a.JSON {
 		return a.Object(e)
 	}
-	_, err := fmt.Fprintf(a.Main.Out, "%6d  %s\n", e.Seq, out.Clean(eventText(e, time.Now())))
+	if e.Kind == api.CommandPromoted && e.Job.Mode.Background() {
+		return nil // it was in the background from the start
+	}
+	at := ""
+	if !e.At.IsZero() {
+		at = e.At.Local().Format(time.DateTime) + "  "
+	}
+	_, err := fmt.Fprintf(a.Main.Out, "%6d  %s%s\n", e.Seq, at, out.Clean(eventText(e)))
 	return err
 }
 
@@ -88,7 +156,7 @@ func printEvent(a *connect.Command, e api.Event) error {
 const noticeWidth = 60
 
 // eventText describes an event in one line.
-func eventText(e api.Event, now time.Time) string {
+func eventText(e api.Event) string {
 	what := strings.ReplaceAll(strings.TrimPrefix(e.Kind, "command_"), "_", " ")
 	switch {
 	case e.Job != nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -47,12 +48,14 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 	}
 	err := messages.Invalid("verb", fmt.Sprintf("unknown verb %q", args[0]))
 	err.Hint = "see troupe --help; to run a command: troupe run " + out.Quoted(args[0])
-	near := cmd.SuggestionsFor(args[0])
-	if verb := elsewhere[args[0]]; verb != "" {
-		near = []string{verb}
+	var verbs []string
+	for _, verb := range cmd.Commands() {
+		if verb.IsAvailableCommand() {
+			verbs = append(verbs, verb.Name())
+		}
 	}
-	if len(near) > 0 {
-		err.Hint = "did you mean troupe " + near[0] + "?"
+	if near := cmp.Or(elsewhere[args[0]], flags.Near(args[0], verbs)); near != "" {
+		err.Hint = "did you mean troupe " + near + "?"
 	}
 	return err
 }

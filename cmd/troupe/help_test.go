@@ -70,13 +70,8 @@ func TestTheHelpFitsATerminal(t *testing.T) {
 
 // What the verbs do begins in one column.
 func TestTheHelpListsVerbsInColumns(t *testing.T) {
-	_, list, found := strings.Cut(printed(t, "--help"), "\nVerbs:\n")
-	list, _, ends := strings.Cut(list, "\n\n")
-	if !found || !ends {
-		t.Fatal("there is no list of verbs")
-	}
 	columns := map[int]string{}
-	for line := range strings.Lines(list) {
+	for line := range strings.Lines(verbList(t)) {
 		name := strings.Fields(line)[0]
 		at := len(line) - len(strings.TrimLeft(strings.TrimPrefix(line, "  "+name), " "))
 		columns[at] = name
@@ -89,7 +84,7 @@ func TestTheHelpListsVerbsInColumns(t *testing.T) {
 // A flag that takes one of some words is completed by them, one that takes a file by
 // files, and no other by files that it does not take.
 func TestFlagsAreCompleted(t *testing.T) {
-	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true}
+	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true, "--cursor": true}
 	for _, cmd := range verbs(t) {
 		for flag, value := range helpFlags(cmd.Flags().FlagUsagesWrapped(flags.HelpWidth)) {
 			got := strings.TrimSpace(printed(t, "__complete", cmd.Name(), flag, ""))
@@ -109,6 +104,7 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{"logs", "--stream", "merged\nstdout\nstderr\n:4"},
 		{"logs", "--pid-file", ":0"},
 		{"ps", "--state", "queued\nstarting\nrunning\nstopping\ndraining\nfinished\n:4"},
+		{"rm", "--outcome", "exited\nsignaled\ntimed_out\ncancelled\nfailed_to_start\nlost\n:4"},
 		{"serve", "--state", ":16"},
 		{"write", "--keys", ":4"},
 		{"mcp", "--dialect", "core\nomp\nopencode\ncopilot\n:4"},

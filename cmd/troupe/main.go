@@ -85,16 +85,37 @@ everything they started, and reports exactly once how each one ended.`,
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.Flags().SetInterspersed(false)
 	root.Flags().SortFlags = false
-	root.SuggestionsMinimumDistance = 2 // SuggestionsFor has no default of its own
-	verbs := []*cobra.Command{
-		runCommand(m), psCommand(m), showCommand(m), screenCommand(m), stopCommand(m), killCommand(m), signalCommand(m), promoteCommand(m),
-		deadlineCommand(m), waitCommand(m), logsCommand(m), attachCommand(m), writeCommand(m), sessionsCommand(m), closeCommand(m), scopesCommand(m),
-		handoverCommand(m), rmCommand(m), statsCommand(m), eventsCommand(m), serveCommand(m), shutdownCommand(m), mcpCommand(m), keeperCommand(m), terminalGuardCommand(m),
-		completionCommand(m), doctorCommand(m), versionCommand(m),
+	cobra.EnableCommandSorting = false // the help lists what most users need first
+	root.SetHelpCommandGroupID("more")
+	for _, g := range verbGroups(m) {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, verb := range g.verbs {
+			verb.GroupID = g.id
+			completeFlags(m, verb)
+			root.AddCommand(verb)
+		}
 	}
-	for _, verb := range verbs {
-		completeFlags(m, verb)
+	for _, verb := range []*cobra.Command{keeperCommand(m), terminalGuardCommand(m)} { // troupe's own processes
+		root.AddCommand(verb)
 	}
-	root.AddCommand(verbs...)
 	return root
+}
+
+// verbGroup is a part of the list of verbs.
+type verbGroup struct {
+	id, title string
+	verbs     []*cobra.Command
+}
+
+// verbGroups returns the verbs in groups: first those that most users need.
+func verbGroups(m *cli.Main) []verbGroup {
+	return []verbGroup{
+		{"first", "Begin with", []*cobra.Command{runCommand(m), psCommand(m), logsCommand(m), attachCommand(m), waitCommand(m), stopCommand(m)}},
+		{"jobs", "Jobs", []*cobra.Command{
+			showCommand(m), screenCommand(m), writeCommand(m), signalCommand(m), killCommand(m), promoteCommand(m), deadlineCommand(m), handoverCommand(m), rmCommand(m),
+		}},
+		{"around", "Sessions, scopes and events", []*cobra.Command{sessionsCommand(m), closeCommand(m), scopesCommand(m), eventsCommand(m)}},
+		{"daemon", "Daemon and agents", []*cobra.Command{serveCommand(m), shutdownCommand(m), statsCommand(m), doctorCommand(m), mcpCommand(m)}},
+		{"more", "More", []*cobra.Command{completionCommand(m), versionCommand(m)}},
+	}
 }

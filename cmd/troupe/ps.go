@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +19,11 @@ import (
 
 // psFlags holds the flags of ps.
 type psFlags struct {
+	connect.JobFilter
 	all, quiet   bool
 	scope, state string
+	sort         string
+	last         uint
 }
 
 func psCommand(m *cli.Main) *cobra.Command {
@@ -30,6 +33,7 @@ func psCommand(m *cli.Main) *cobra.Command {
 		Long: `List the live jobs of the daemon, oldest first; with -a, finished ones too. On a
 terminal, long commands are cut, and a narrow one shows fewer columns.`,
 		Example: `  troupe ps -a --scope main/ci
+  troupe ps -a -n 20 --outcome timed_out
   troupe stop $(troupe ps -q --state running)`,
 	}
 	set := cmd.Flags()
@@ -37,12 +41,27 @@ terminal, long commands are cut, and a narrow one shows fewer columns.`,
 	set.BoolVarP(&f.quiet, "quiet", "q", false, "print only ids")
 	set.StringVar(&f.scope, "scope", "", "only jobs at and below the scope `PATH`")
 	set.StringVar(&f.state, "state", "", "only jobs in `STATE`: queued, starting, running, stopping, draining or finished")
+	f.Define(cmd)
+	set.StringVar(&f.sort, "sort", "", "order by `KEY`: age, name, duration or output; the largest first, but names from A (default age, oldest first)")
+	set.UintVarP(&f.last, "last", "n", 0, "only the `N` newest")
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error { return listJobs(a, f) })
 }
 
 func (f *psFlags) check(a *connect.Command) error {
-	if a.Cmd.Flags().Changed("state") && !slices.Contains(states, f.state) {
-		return messages.Invalid("state", "invalid state "+strconv.Quote(f.state)+": use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
+	set := a.Cmd.Flags()
+	for flag, of := range map[string]struct {
+		value string
+		words []string
+	}{"state": {f.state, states}, "sort": {f.sort, sortKeys}} {
+		if !set.Changed(flag) {
+			continue
+		}
+		if err := connect.OneOf(flag, of.value, of.words); err != nil {
+			return err
+		}
+	}
+	if err := f.Check(a.Cmd); err != nil {
+		return err
 	}
 	return connect.CheckScope(a, "scope", f.scope)
 }
@@ -50,24 +69,84 @@ func (f *psFlags) check(a *connect.Command) error {
 // states lists the states of a job, in order.
 var states = []string{"queued", "starting", "running", "stopping", "draining", "finished"}
 
+// sortKeys lists what ps sorts by.
+var sortKeys = []string{"age", "name", "duration", "output"}
+
 func listJobs(a *connect.Command, f *psFlags) error {
-	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all}
+	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all || f.Outcome != ""}
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
 	}
 	list, err := host.Ask(a.Ctx, a.Host(), r)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	now := time.Now()
+	jobs := f.chosen(list.Jobs, now)
+	switch {
 	case a.JSON:
-		return a.Object(messages.JobList{Jobs: out.List(list.Jobs), Tasks: out.List(list.Tasks)})
+		return a.Object(messages.JobList{Jobs: out.List(jobs), Tasks: out.List(list.Tasks)})
 	case f.quiet:
-		for _, job := range list.Jobs {
+		for _, job := range jobs {
 			if _, err := fmt.Fprintln(a.Main.Out, job.ID); err != nil {
 				return err
 			}
 		}
 		return nil
+	case len(jobs) == 0:
+		return printNone(a, r.Finished || f.state == "finished")
 	}
-	return out.PrintTable(a.Main, out.JobTable(list.Jobs, time.Now()))
+	return out.PrintTable(a.Main, out.JobTable(jobs, now))
+}
+
+// chosen returns the jobs that the flags select, in their order.
+func (f *psFlags) chosen(jobs []messages.Record, now time.Time) []messages.Record {
+	jobs = f.Select(jobs, now)
+	if n := int(min(f.last, uint(len(jobs)))); n > 0 {
+		jobs = jobs[len(jobs)-n:]
+	}
+	switch f.sort {
+	case "name":
+		slices.SortStableFunc(jobs, func(a, b messages.Record) int { return strings.Compare(a.Name, b.Name) })
+	case "duration":
+		slices.SortStableFunc(jobs, func(a, b messages.Record) int { return cmp.Compare(ran(b, now), ran(a, now)) })
+	case "output":
+		slices.SortStableFunc(jobs, func(a, b messages.Record) int { return cmp.Compare(out.OutputBytes(b), out.OutputBytes(a)) })
+	}
+	return jobs
+}
+
+// ran returns how long a job has run so far.
+func ran(j messages.Record, now time.Time) time.Duration {
+	if j.State.Ended() || j.Started.IsZero() {
+		return j.Duration()
+	}
+	return now.Sub(j.Started)
+}
+
+// printNone says what there is instead of the jobs that were asked for.
+func printNone(a *connect.Command, ended bool) error {
+	stats, err := a.Stats(a.Ctx)
+	if err != nil {
+		return err
+	}
+	finished, live := 0, 0
+	for state, n := range stats.Jobs {
+		if state.Ended() {
+			finished += n
+		} else {
+			live += n
+		}
+	}
+	text := "troupe: no live job"
+	switch {
+	case ended && live+finished > 0, live > 0:
+		text = fmt.Sprintf("troupe: no such job among %s and %s", out.Plural(live, "live job"), out.Plural(finished, "finished job"))
+	case finished > 0:
+		text += fmt.Sprintf("; %s: troupe ps -a lists them", out.Plural(finished, "finished job"))
+	default:
+		text = "troupe: no job yet: troupe run -b starts one"
+	}
+	_, err = fmt.Fprintln(a.Main.Err, text)
+	return err
 }

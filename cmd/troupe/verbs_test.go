@@ -22,11 +22,20 @@ func TestEachVerbHasAFile(t *testing.T) {
 		}
 	}
 	compareNames(t, "the verbs", append(slices.Clone(listed), hidden...), "the files of cmd/troupe", files)
-	_, list, _ := strings.Cut(printed(t, "help"), "\nVerbs:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
-	compareNames(t, "the verbs that are not hidden", listed, "the help", firstWords(list))
+	compareNames(t, "the verbs that are not hidden", listed, "the help", firstWords(verbList(t)))
 	offered := slices.DeleteFunc(firstWords(printed(t, "__complete", "")), func(name string) bool { return strings.HasPrefix(name, ":") })
 	compareNames(t, "the verbs that are not hidden", listed, "completion", offered)
+}
+
+// verbList gives the lines of the help that list verbs, in all groups.
+func verbList(t *testing.T) string {
+	t.Helper()
+	_, list, found := strings.Cut(printed(t, "--help"), "\nBegin with:\n")
+	list, _, ends := strings.Cut(list, "\nExamples:\n")
+	if !found || !ends || !strings.HasPrefix(list, "  run ") {
+		t.Fatal("there is no list of verbs")
+	}
+	return strings.Join(slices.DeleteFunc(slices.Collect(strings.Lines(list)), func(line string) bool { return !strings.HasPrefix(line, "  ") }), "")
 }
 
 // verbFiles gives the verbs after which the files of this folder are named.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"time"
 
 	"troupe/messages"
 )
@@ -12,6 +13,7 @@ type Event struct {
 	V       messages.Version `json:"v"`
 	Seq     messages.Seq     `json:"seq"`
 	Kind    string           `json:"event"`
+	At      time.Time        `json:"at,omitzero"`
 	Job     *messages.Record `json:"job,omitempty"`
 	Session *SessionEvent    `json:"session,omitempty"`
 	Scope   *ScopeEvent      `json:"scope,omitempty"`
@@ -19,8 +21,11 @@ type Event struct {
 	Error   *messages.Error  `json:"error,omitempty"`
 }
 
-// CommandNotified is the kind of an event about a notice.
-const CommandNotified = "command_notified"
+// Kinds of events about jobs that a reader tells from others.
+const (
+	CommandPromoted = "command_promoted"
+	CommandNotified = "command_notified"
+)
 
 // Kinds of events that are not about jobs.
 const (
@@ -57,7 +62,7 @@ type ScopeEvent struct {
 var commandKinds = map[string]messages.CommandFact{
 	"command_queued":   messages.CommandQueued{},
 	"command_started":  messages.CommandStarted{},
-	"command_promoted": messages.CommandPromoted{},
+	CommandPromoted:    messages.CommandPromoted{},
 	"command_stopping": messages.CommandStopping{},
 	"command_draining": messages.CommandDraining{},
 	"command_finished": messages.CommandFinished{},
@@ -72,21 +77,22 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 	switch f := fact.(type) {
 	case messages.CommandFact:
 		e.Job = new(f.Record())
+		e.At = e.Job.At
 		for kind, of := range commandKinds {
 			if fmt.Sprintf("%T", of) == fmt.Sprintf("%T", fact) {
 				e.Kind = kind
 			}
 		}
 	case messages.SessionOpened:
-		e.Kind, e.Session = SessionOpened, &SessionEvent{Scope: f.Info.Scope, Session: f.Info.Session, Info: &f.Info}
+		e.At, e.Kind, e.Session = f.At, SessionOpened, &SessionEvent{Scope: f.Info.Scope, Session: f.Info.Session, Info: &f.Info}
 	case messages.SessionReplaced:
-		e.Kind, e.Session = SessionReplaced, &SessionEvent{Scope: f.Scope, Session: f.Session, Dir: f.Dir, Lost: f.Lost}
+		e.At, e.Kind, e.Session = f.At, SessionReplaced, &SessionEvent{Scope: f.Scope, Session: f.Session, Dir: f.Dir, Lost: f.Lost}
 	case messages.SessionClosed:
-		e.Kind, e.Session = SessionClosed, &SessionEvent{Scope: f.Scope, Session: f.Session, Reason: f.Reason, By: f.By, Survivors: f.Survivors}
+		e.At, e.Kind, e.Session = f.At, SessionClosed, &SessionEvent{Scope: f.Scope, Session: f.Session, Reason: f.Reason, By: f.By, Survivors: f.Survivors}
 	case messages.ScopeOpened:
-		e.Kind, e.Scope = ScopeOpened, &ScopeEvent{Path: f.Path}
+		e.At, e.Kind, e.Scope = f.At, ScopeOpened, &ScopeEvent{Path: f.Path}
 	case messages.ScopeClosed:
-		e.Kind, e.Scope = ScopeClosed, &ScopeEvent{Path: f.Path, Reason: f.Reason, Jobs: f.Jobs, Survivors: f.Survivors}
+		e.At, e.Kind, e.Scope = f.At, ScopeClosed, &ScopeEvent{Path: f.Path, Reason: f.Reason, Jobs: f.Jobs, Survivors: f.Survivors}
 	}
 	if e.Kind == "" {
 		return e, fmt.Errorf("no event for a fact of type %T", fact)
@@ -95,7 +101,9 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 }
 
 // Fact returns the fact of an event, nil if the event has none.
-func (e Event) Fact() messages.Fact {
+func (e Event) Fact() messages.Fact { return messages.Dated(e.undated(), e.At) }
+
+func (e Event) undated() messages.Fact {
 	if of, ok := commandKinds[e.Kind]; ok && e.Job != nil {
 		if f, ok := of.With(*e.Job).(messages.Fact); ok {
 			return f

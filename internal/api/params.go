@@ -39,6 +39,6 @@ var eventParams = []Param{
 	{"query", "past", "boolean", "only facts up to now: stream_ended without an error follows them"},
 	{"query", "scope", "string", "a scope's path; with its sub-scopes"},
 	{"query", "job", "string", "only facts of this job: id, ULID, or the name of one that is there"},
-	{"query", "ends", "boolean", "only command_finished and command_retired"},
+	{"query", "ends", "boolean", "only command_finished: each job has one"},
 	{"header", "Last-Event-ID", "string", "resume after this number"},
 }

@@ -11,6 +11,7 @@
 //	find.go             finds the daemon, or starts it
 //	fleet.go            the keepers of detached jobs, and what runs without a daemon
 //	input_writer.go     writes to the input of a job
+//	job_filter.go       the flags of ps and rm that select jobs
 //	lock.go             the lock of a state directory
 //	neutral_start.go    starts a daemon without the priority of its first client
 //	output_logs.go      outputs of jobs, from journal and keeper

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"troupe/internal/cli"
 	"troupe/messages"
@@ -26,6 +27,12 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	e = messages.Invalid("flag", text)
 	e.Hint = "see " + cmd.CommandPath() + " --help"
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		if near := nearFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+			e.Hint = "did you mean --" + near + "? " + e.Hint
+		}
+	}
 	return e
 }
 

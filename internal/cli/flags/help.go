@@ -24,8 +24,7 @@ func PrintHelp(m *cli.Main, cmd *cobra.Command) error {
 	}
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", folded(about), strings.ReplaceAll(cmd.UseLine(), "\n", "\n  "))
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\nVerbs:\n")
-		listVerbs(&b, cmd.Commands())
+		listVerbs(&b, cmd)
 	}
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
@@ -38,15 +37,20 @@ func PrintHelp(m *cli.Main, cmd *cobra.Command) error {
 	return err
 }
 
-// listVerbs prints the visible verbs with their short descriptions.
-func listVerbs(b *strings.Builder, verbs []*cobra.Command) {
+// listVerbs prints the visible verbs with their short descriptions, by groups.
+func listVerbs(b *strings.Builder, root *cobra.Command) {
 	width := 0
-	shown := slices.DeleteFunc(slices.Clone(verbs), func(v *cobra.Command) bool { return !v.IsAvailableCommand() && v.Name() != "help" })
+	shown := slices.DeleteFunc(slices.Clone(root.Commands()), func(v *cobra.Command) bool { return v.GroupID == "" })
 	for _, verb := range shown {
 		width = max(width, len(verb.Name()))
 	}
-	for _, verb := range shown {
-		fmt.Fprintf(b, "  %-*s  %s\n", width, verb.Name(), verb.Short)
+	for _, group := range root.Groups() {
+		fmt.Fprintf(b, "\n%s:\n", group.Title)
+		for _, verb := range shown {
+			if verb.GroupID == group.ID {
+				fmt.Fprintf(b, "  %-*s  %s\n", width, verb.Name(), verb.Short)
+			}
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func JobTable(jobs []messages.Record, now time.Time) *Table {
 		if j.Session != messages.DefaultSession {
 			session = string(j.Session)
 		}
-		size := outputBytes(j)
+		size := OutputBytes(j)
 		output := humanize.IBytes(size)
 		switch {
 		case len(j.Output) == 0:
@@ -35,8 +35,8 @@ func JobTable(jobs []messages.Record, now time.Time) *Table {
 	return t
 }
 
-// outputBytes returns the bytes that a job has written to all streams.
-func outputBytes(j messages.Record) uint64 {
+// OutputBytes returns the bytes that a job has written to all streams.
+func OutputBytes(j messages.Record) uint64 {
 	sum := int64(0)
 	for _, out := range j.Output {
 		sum += out.Bytes
