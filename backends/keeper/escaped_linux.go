@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Escaped returns the processes below the keeper of a directory that have left the trees of
@@ -44,6 +45,7 @@ type escapeeScan struct {
 	of    string         // directory of the cgroups of its jobs; "": it uses none
 	mains map[int]uint64 // start times of its jobs' main processes
 	found []Escapee
+	looks int // at processes in an exec
 }
 
 func (s *escapeeScan) below(pid, depth int) {
@@ -77,8 +79,38 @@ func (s *escapeeScan) outside(pid int, stat []string) bool {
 	sid, _ := strconv.Atoi(stat[3])
 	_, in := s.mains[sid]
 	main := stat[19] == strconv.FormatUint(s.mains[pid], 10)
-	return !main && !in && !bytes.Contains(procFile(pid, "environ"), []byte("TROUPE_TREE="))
+	return !main && !in && !bytes.Contains(s.environment(pid), []byte("TROUPE_TREE="))
 }
+
+// An exec leaves a process without an environment for a moment, which is long on a busy machine,
+// and cuts off a read of it. The process is looked at again, so often in one scan.
+const (
+	execLooks = 250
+	execPause = time.Millisecond
+)
+
+// environment returns the environment of a process that was in no exec while it was read.
+func (s *escapeeScan) environment(pid int) []byte {
+	for {
+		before := liveStat(pid)
+		env := procFile(pid, "environ")
+		after := liveStat(pid)
+		switch {
+		case len(before) <= envEnd || len(after) <= envEnd: // it is exiting
+			return nil
+		case before[envEnd] == after[envEnd] && after[envEnd] != "0":
+			return env
+		}
+		if s.looks++; s.looks > execLooks {
+			return env
+		}
+		time.Sleep(execPause)
+	}
+}
+
+// envEnd is the index in liveStat of where the environment ends in memory: another place after each
+// exec, and 0 in an exec, but not for a process that has none.
+const envEnd = 48
 
 // pfExiting is PF_EXITING of the kernel: a process has the flag before it loses its memory, with
 // its environment, and is a zombie only later.
