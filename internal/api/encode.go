@@ -87,7 +87,7 @@ func (r Route) queryOf(request any) (url.Values, error) {
 		case reflect.Bool:
 			query.Set(f.name, "true")
 		case reflect.Int64: // a grace
-			query.Set(f.name, strconv.FormatInt(graceMS(time.Duration(v.Int())), 10))
+			query.Set(f.name, strconv.FormatInt(messages.SpanMS(f.name, time.Duration(v.Int())), 10))
 		case reflect.Slice:
 			if v.Len() > 1 {
 				return nil, messages.Invalid(f.name, "the daemon lists one "+f.name+" at a time")
@@ -98,11 +98,6 @@ func (r Route) queryOf(request any) (url.Values, error) {
 		}
 	}
 	return query, nil
-}
-
-// graceMS returns a grace in milliseconds, rounded up; 0: none.
-func graceMS(d time.Duration) int64 {
-	return max(0, int64((d+time.Millisecond-1)/time.Millisecond))
 }
 
 // Complete sets the fields of a reply that its JSON leaves out to those of its request.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -76,6 +77,25 @@ func TestRequestsComeBack(t *testing.T) {
 		require.Equal(t, want, through(t, want, nil), "%#v", want)
 	}
 	require.Empty(t, missing)
+}
+
+// The longest duration does not become the shortest.
+func TestLongDurationsAreSent(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	for _, r := range []any{
+		messages.StopCommand{Job: "j1", Grace: longest}, messages.CloseScope{Path: "a", Grace: longest}, api.EndLease{ID: "L", Grace: longest},
+		messages.ReleaseScope{Path: "a", Grace: messages.MaxDuration + 1}, messages.ShutdownNode{Grace: longest}, messages.CloseSession{Session: "s", Grace: longest},
+	} {
+		require.Equal(t, int64(messages.MaxDuration), reflect.ValueOf(through(t, r, nil)).FieldByName("Grace").Int(), "%T", r)
+	}
+	require.Equal(t, time.Millisecond, through(t, messages.StopCommand{Job: "j1", Grace: 1}, nil).(messages.StopCommand).Grace)
+	for _, r := range []any{messages.WaitJobs{Timeout: longest}, messages.RunCommand{Timeout: longest}, messages.ChangeDeadline{Job: "j1", After: longest}} {
+		route, _ := api.Of(r)
+		_, _, body, err := route.Encode(r)
+		require.NoError(t, err)
+		_, err = route.Read(request(t, "POST", "/"), nil, body)
+		require.ErrorContains(t, err, "at most ten years", "%T", r)
+	}
 }
 
 // through sends a request through its route, and gives what arrives.
