@@ -56,6 +56,7 @@ var sent = []any{
 	messages.CloseSession{Scope: "a", Session: "s", Grace: -1, Reason: "r&r"},
 	messages.ListScopes{Path: "a/b"},
 	messages.OpenScope{Path: "a/b", Quota: messages.ScopeQuota{Jobs: 1, Sessions: 2}},
+	messages.OpenScope{Path: "a/b", Join: true},
 	messages.CloseScope{Path: "a/b/c", Grace: time.Second, Reason: "r"},
 	messages.ReleaseScope{Path: "a", Grace: -1, Reason: "r"},
 	api.EndLease{ID: "L", Grace: -1, Reason: "r"},
@@ -162,6 +163,10 @@ func TestBadInputNamesInPaths(t *testing.T) {
 	}
 	_, _, _, err := api.Named("closeSession").Encode(messages.CloseSession{Session: ".."})
 	require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "session"})
+	for _, path := range []messages.ScopePath{"", "..", "a/../b", "/a", "a//b"} {
+		_, _, _, err = api.Named("closeScope").Encode(messages.CloseScope{Path: path})
+		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "path"}, "%q", path)
+	}
 	_, _, _, err = api.Named("list").Encode(messages.ListJobs{States: []messages.State{"queued", "running"}})
 	require.EqualError(t, err, "the daemon lists one state at a time")
 }
@@ -194,12 +199,15 @@ func TestRepliesComeBack(t *testing.T) {
 		b, err := messages.MarshalReply(c.reply)
 		require.NoError(t, err)
 		require.Contains(t, string(b), `"v":1`)
-		require.NotContains(t, strings.ReplaceAll(string(b), `"lines":null`, ""), "[null", "%s", b)
 		got := reflect.New(reflect.TypeOf(c.reply))
 		require.NoError(t, messages.UnmarshalReply(b, got.Interface()), "%s", b)
 		api.Complete(got.Elem(), c.request)
-		if _, job := c.reply.(messages.JobFound); !job { // the lists of a record are never nil then
-			require.Equal(t, c.reply, got.Elem().Interface(), "%s", b)
+		if _, job := c.reply.(messages.JobFound); job { // the lists of a record are never nil then, and other fields may be null
+			continue
 		}
+		require.Equal(t, c.reply, got.Elem().Interface(), "%s", b)
+		empty, err := messages.MarshalReply(reflect.Zero(reflect.TypeOf(c.reply)).Interface())
+		require.NoError(t, err)
+		require.NotContains(t, strings.ReplaceAll(string(empty), `"lines":null`, ""), "null", "a list is never null: %s", empty)
 	}
 }
