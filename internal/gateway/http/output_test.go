@@ -196,9 +196,7 @@ func TestTextOfBothStreams(t *testing.T) {
 	require.NoError(t, err)
 	there.Gaps = nil
 	require.Equal(t, here, there, "the page is the same in this process")
-	for want, r := range map[string]messages.ReadOutput{
-		"offset_stdout": {After: [2]int64{-1, 0}}, "offset_stderr": {After: [2]int64{0, -1}}, "bytes": {View: messages.View{Bytes: -1}},
-	} {
+	for want, r := range map[string]messages.ReadOutput{"offset_stdout": {After: [2]int64{-1, 0}}, "offset_stderr": {After: [2]int64{0, -1}}, "bytes": {View: messages.View{Bytes: -1}}} {
 		r.Job, r.Stream, r.View.Kind = job.ID, messages.Both, messages.ViewTail
 		for _, h := range []host.Host{d.node.Host(), d.client.Host()} {
 			_, err := host.Ask(t.Context(), h, r)
