@@ -201,7 +201,7 @@ func (s *sink) book(stream messages.Stream) (*streamState, *messages.Error) {
 		return nil, s.failed
 	}
 	if stream > messages.Stderr {
-		return nil, messages.Invalid("stream", fmt.Sprintf("invalid stream %d: use merged, stdout or stderr", stream))
+		return nil, messages.NoStream(stream.String())
 	}
 	return nil, messages.NoSuchStream(s.job, stream)
 }

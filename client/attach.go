@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -124,13 +125,15 @@ func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 }
 
 // take takes from an event what the next connection asks for: the byte after a gap, and the
-// input lease.
+// input lease. After the last event there is none, for which Write and Say would wait.
 func (a *Attachment) take(said api.AttachEvent) {
 	switch said.Kind {
 	case api.AttachGap:
 		a.how.Offset = said.To
 	case api.AttachLease:
 		a.held = said.Held
+	case api.AttachEnded:
+		a.end()
 	}
 }
 
@@ -152,7 +155,7 @@ func (a *Attachment) askLater() {
 // again connects to the next daemon after a broken connection.
 func (a *Attachment) again(ctx context.Context, err error) error {
 	status := websocket.CloseStatus(err)
-	comesBack := !a.client.single && ctx.Err() == nil && (status == -1 || status == websocket.StatusGoingAway)
+	comesBack := !a.client.single && ctx.Err() == nil && !a.closed() && (status == -1 || status == websocket.StatusGoingAway)
 	a.breaks()
 	if comesBack {
 		a.away.begin(err)
@@ -202,7 +205,8 @@ func (a *Attachment) count(conn *websocket.Conn, n int) {
 }
 
 // SentBefore returns how many bytes of input were sent over the connections before this one.
-// The job has them if Client.Through has grown by as much.
+// The job has them if messages.InputWritten.Through, the reply to an empty
+// messages.WriteInput, has grown by as much.
 func (a *Attachment) SentBefore() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -222,10 +226,8 @@ func (a *Attachment) replace(conn *websocket.Conn) {
 	_ = a.conn.CloseNow()
 	close(a.replaced)
 	a.conn, a.replaced, a.broken, a.before = conn, make(chan struct{}), false, a.sent
-	select {
-	case <-a.ended: // Close was called
+	if a.closed() { // meanwhile
 		_ = conn.CloseNow()
-	default:
 	}
 }
 
@@ -233,10 +235,18 @@ func (a *Attachment) replace(conn *websocket.Conn) {
 func (a *Attachment) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if !a.closed() {
+		close(a.ended)
+	}
+}
+
+// closed reports whether no other connection follows.
+func (a *Attachment) closed() bool {
 	select {
 	case <-a.ended:
+		return true
 	default:
-		close(a.ended)
+		return false
 	}
 }
 
@@ -283,9 +293,12 @@ func (a *Attachment) Say(ctx context.Context, r api.AttachRequest) error {
 	return a.send(ctx, websocket.MessageText, b)
 }
 
-// Close ends the attachment, and the input lease if it has it.
+// Close ends the attachment, and the input lease if it has it. It may be called twice.
 func (a *Attachment) Close() error {
 	a.end()
 	conn, _ := a.current()
-	return conn.CloseNow()
+	if err := conn.CloseNow(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }

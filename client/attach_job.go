@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 	"io"
-	"sync/atomic"
+	"os"
 
 	"troupe/host"
 	"troupe/internal/api"
@@ -20,36 +20,41 @@ func (h daemonHost) Attach(ctx context.Context, id messages.JobID, size messages
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(ctx, func() { _ = at.Close() })
 	return &attachedJob{ctx: ctx, cancel: cancel, at: at}, nil
 }
 
 // attachedJob is an attachment as a stream of bytes.
 type attachedJob struct {
-	ctx    context.Context //nolint:containedctx // a reader's Read takes none
-	cancel context.CancelFunc
+	ctx    context.Context //nolint:containedctx // Read and Write take none
+	cancel context.CancelCauseFunc
 	at     *Attachment
 	left   []byte // output that was received and not read
 	over   bool   // the output has ended
-	closed atomic.Bool
 }
 
 // Read implements io.Reader. An input that the job has refused is an error once.
 func (a *attachedJob) Read(p []byte) (int, error) {
-	for len(a.left) == 0 && !a.over {
+	if a.over {
+		return 0, io.EOF
+	}
+	for len(a.left) == 0 && a.ctx.Err() == nil {
 		e, err := a.at.Next(a.ctx)
 		switch {
-		case err != nil && a.closed.Load():
-			return 0, io.ErrClosedPipe
 		case err != nil:
-			return 0, err
+			return 0, a.failed(err)
 		case e.Said.Kind == api.AttachFailed && e.Said.Error != nil:
 			return 0, e.Said.Error
+		case e.Said.Kind == api.AttachEnded:
+			a.over = true
+			_ = a.Close()
+			return 0, io.EOF
 		}
-		a.left, a.over = e.Data, e.Said.Kind == api.AttachEnded
+		a.left = e.Data
 	}
-	if len(a.left) == 0 {
-		return 0, io.EOF
+	if a.ctx.Err() != nil {
+		return 0, context.Cause(a.ctx)
 	}
 	n := copy(p, a.left)
 	a.left = a.left[n:]
@@ -59,14 +64,21 @@ func (a *attachedJob) Read(p []byte) (int, error) {
 // Write implements io.Writer.
 func (a *attachedJob) Write(p []byte) (int, error) {
 	if err := a.at.Write(a.ctx, p); err != nil {
-		return 0, err
+		return 0, a.failed(err)
 	}
 	return len(p), nil
 }
 
+// failed returns why a call has failed: the end of the attachment, or err.
+func (a *attachedJob) failed(err error) error {
+	if a.ctx.Err() != nil {
+		return context.Cause(a.ctx)
+	}
+	return err
+}
+
 // Close implements io.Closer. The job goes on.
 func (a *attachedJob) Close() error {
-	a.closed.Store(true)
-	a.cancel()
+	a.cancel(os.ErrClosed)
 	return a.at.Close()
 }

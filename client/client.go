@@ -25,9 +25,9 @@ import (
 // ErrNoDaemon is the error of Dial if no process listens at the socket.
 var ErrNoDaemon = errors.New("no daemon")
 
-// Client sends requests to the daemon at one address, and to the daemon after it: Run, Await,
-// Stop, Job, Text, outputs, attachments and events come back by themselves. It is safe for
-// concurrent use.
+// Client sends requests to the daemon at one address, and to the daemon after it: runs, waits,
+// outputs, attachments, events, and requests of Host that can be repeated come back by themselves.
+// It is safe for concurrent use.
 type Client struct {
 	http  transport
 	base  string

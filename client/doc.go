@@ -18,7 +18,7 @@
 //	host.go             the daemon as a host.Host: sends a request by its route
 //	stats.go            counts, health and version of a daemon
 //	lease.go            scopes that end with their client
-//	output.go           raw output of one stream, text views
+//	output.go           raw output of one stream
 //	output_both.go      raw output of both streams
 //	remove.go           removes several jobs
 //	run.go              runs commands

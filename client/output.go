@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"troupe/host"
 	"troupe/internal/api"
 	"troupe/messages"
 )
@@ -175,7 +174,7 @@ func (o *Output) again(err error) error {
 // Close implements io.Closer.
 func (o *Output) Close() error { return o.reply.Body.Close() }
 
-// Next returns the byte after the last one. Next and Gaps are valid after io.EOF.
+// Next returns the byte after the last one, once Read has returned io.EOF.
 func (o *Output) Next() (int64, error) {
 	if !o.over {
 		return 0, io.ErrUnexpectedEOF
@@ -183,7 +182,7 @@ func (o *Output) Next() (int64, error) {
 	return o.what.Offset, nil
 }
 
-// Gaps returns the ranges that were skipped, because their bytes were not kept.
+// Gaps returns the ranges skipped so far, whose bytes were not kept.
 func (o *Output) Gaps() ([]messages.OutputGap, error) { return o.gaps, nil }
 
 // endOf returns the next offset and the gaps from the trailers of a reply.
@@ -218,44 +217,4 @@ func sinceQuery(query url.Values, since time.Time) {
 	if !since.IsZero() {
 		query.Set("since", since.UTC().Format(time.RFC3339Nano))
 	}
-}
-
-// TextView selects a bounded view of an output as text: a page of Limit lines from Line, the
-// first Head lines, the last Tail lines, both, or without these the end. Both selects the end
-// of stdout and stderr, each from a byte on, in the order in which they arrived.
-type TextView struct {
-	Stream      messages.Stream
-	Both        bool
-	Behind      [2]int64 // bytes of stdout and stderr from which Both begins
-	Line, Limit int64
-	Head, Tail  int64
-	Bytes       int64
-	Raw         bool // with terminal control sequences
-}
-
-// Text reads a view of an output.
-func (c *Client) Text(ctx context.Context, id messages.JobID, what TextView) (messages.OutputPage, error) {
-	return host.Ask(ctx, c.Host(), messages.ReadOutput{Job: id, Stream: what.stream(), View: what.view(), After: what.Behind, Plain: !what.Raw})
-}
-
-func (v TextView) stream() messages.Stream {
-	if v.Both {
-		return messages.Both
-	}
-	return v.Stream
-}
-
-func (v TextView) view() messages.View {
-	view := messages.View{Kind: messages.ViewTail, Bytes: int(v.Bytes)}
-	switch {
-	case v.Line > 0 || v.Limit > 0:
-		view.Kind, view.Offset, view.Lines = messages.ViewPage, v.Line, int(v.Limit)
-	case v.Head > 0 && v.Tail > 0:
-		view.Kind, view.Lines = messages.ViewHeadTail, int(v.Head)
-	case v.Head > 0:
-		view.Kind, view.Offset, view.Lines = messages.ViewPage, 1, int(v.Head)
-	case v.Tail > 0:
-		view.Kind, view.Lines = messages.ViewTailLine, int(v.Tail)
-	}
-	return view
 }

@@ -28,7 +28,8 @@ type Host interface {
 	// Attach connects to a live job: Read returns what it writes from now on, until no process can
 	// write to it, and Write types into its terminal or pipe. With a size, the job's terminal gets
 	// that size first. An input that the job does not take is the error of that Write, or of a later
-	// Read. Close leaves the job as it is; the end of ctx closes.
+	// Read. Close, the end of ctx and the end of the output close the attachment and leave the job
+	// as it is. Write then returns os.ErrClosed, or the error of ctx.
 	Attach(ctx context.Context, job messages.JobID, size messages.Terminal) (io.ReadWriteCloser, error)
 }
 

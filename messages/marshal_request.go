@@ -99,9 +99,23 @@ func readList[T ~string](d *jsontext.Decoder, into *[]T) error {
 	return err
 }
 
-// writeSpan writes a duration in milliseconds, rounded up.
+// SpanMS returns a duration of a request in milliseconds, rounded up; a negative one is 0. A
+// grace saturates at MaxDuration, since a node takes any: an overflow would kill at once. Another
+// duration above it is left for the daemon to refuse.
+func SpanMS(field string, d time.Duration) int64 {
+	if field == "grace_ms" {
+		d = min(d, MaxDuration)
+	}
+	ms := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return max(0, ms)
+}
+
+// writeSpan writes a duration in milliseconds.
 func writeSpan(e *jsontext.Encoder, d time.Duration) error {
-	return e.WriteToken(jsontext.Int(max(0, int64((d+time.Millisecond-1)/time.Millisecond))))
+	return e.WriteToken(jsontext.Int(SpanMS(e.StackPointer().LastToken(), d)))
 }
 
 func readSpan(d *jsontext.Decoder, into *time.Duration) error {

@@ -19,7 +19,7 @@ type OpenScope struct {
 	Principal Principal  `json:"-"`
 	Path      ScopePath  `json:"path"`
 	Quota     ScopeQuota `json:"quota,omitzero"`
-	Join      bool       `json:"-"` // leave an open scope unchanged; Quota applies to a new one
+	Join      bool       `json:"join,omitzero"` // leave an open scope unchanged; Quota applies to a new one
 }
 
 // ScopeQuota bounds a scope together with its sub-scopes. 0 means no bound.

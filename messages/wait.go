@@ -90,7 +90,7 @@ func (r WaitJobs) Check() *Error {
 	case r.Timeout < 0 || r.Timeout > MaxDuration:
 		return Invalid("timeout", fmt.Sprintf("the timeout is %s; it must be positive and at most ten years", r.Timeout))
 	case r.Condition.Stream > Stderr:
-		return Invalid("stream", fmt.Sprintf("invalid stream %d: use merged, stdout or stderr", r.Condition.Stream))
+		return NoStream(r.Condition.Stream.String())
 	}
 	return r.Condition.check()
 }

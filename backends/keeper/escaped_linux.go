@@ -104,7 +104,7 @@ func (s *escapeeScan) environment(pid int) []byte {
 		if s.looks++; s.looks > execLooks {
 			return env
 		}
-		time.Sleep(execPause)
+		<-time.After(execPause)
 	}
 }
 

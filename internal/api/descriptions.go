@@ -10,6 +10,7 @@ var descriptions = map[string]string{
 	"grace_ms": "from TERM to KILL; 0 is none",
 	"reason":   "why; stored in the records",
 
+	"CloseSession.scope":  "the scope of the session; main if not given",
 	"EndLease.id":         "a lease: the last part of its Location",
 	"ListJobs.finished":   "the finished ones too",
 	"ListJobs.state":      "only those in this state",
@@ -35,7 +36,8 @@ var descriptions = map[string]string{
 	"Limits.rlimits":      "NAME=SOFT:HARD, as nofile=1024:4096, core=0:unlimited or cpu=:60; the names of setrlimit(2)",
 	"Limits.nice":         "-20 to 19; 0 is that of the daemon",
 	"Limits.cpus":         "the CPUs that it may run on, as 0-3,7",
-	"OpenScope.quota":     "of a scope that is not open yet; 0 is no bound",
+	"OpenScope.join":      "leave a scope that is open as it is, with its own quota; a lease always does",
+	"OpenScope.quota":     "0 is no bound; a scope that is open gets it, too, unless join is true",
 	"OutputPage.line":     "the number of its first line, from 1; 0 where it is not known",
 	"OutputPage.lines":    "of the whole output; null if not counted, as for a view of the last bytes",
 	"PromoteCommand.keep": "it stays when the client of its scope leaves; true if absent",

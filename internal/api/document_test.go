@@ -58,12 +58,37 @@ func TestOpenAPIIsWhole(t *testing.T) {
 		refs[m[1]] = true
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(refs)), slices.Collect(maps.Keys(d.Components.Schemas)))
-	for name := range descriptions {
-		owner, field, _ := strings.Cut(name, ".")
-		if d.Components.Schemas[owner] != nil && field != "" {
-			require.Regexp(t, `(?m)^        `+field+`: .*description`, text, "%s describes nothing", name)
+	used := described(d.Components.Schemas)
+	for _, keys := range [][]string{slices.Collect(maps.Keys(descriptions)), slices.Collect(maps.Keys(fieldEnums)), nullFields, optional} {
+		for _, key := range keys {
+			require.True(t, used[key], "%s is no schema, field or parameter", key)
 		}
 	}
+}
+
+// described returns what may be described: schemas, their fields, and the parameters of requests.
+func described(all map[string]any) map[string]bool {
+	used := map[string]bool{}
+	for name, one := range all {
+		used[name] = true
+		properties, _ := one.(map[string]any)["properties"].(map[string]any)
+		for field := range properties {
+			used[name+"."+field] = true
+		}
+	}
+	for _, r := range Routes() {
+		for _, p := range r.Parameters() {
+			if p.About != "" {
+				continue
+			}
+			key := p.Name
+			if r.Request != nil && descriptions[reflect.TypeOf(r.Request).Name()+"."+p.Name] != "" {
+				key = reflect.TypeOf(r.Request).Name() + "." + p.Name
+			}
+			used[key] = true
+		}
+	}
+	return used
 }
 
 // A schema names what is always there, what may be null, and each closed set.
@@ -89,12 +114,13 @@ func TestOpenAPISaysWhatHolds(t *testing.T) {
 		"ScreenText":     {"rows: {type: integer}", "cursor: {$ref: '#/components/schemas/Cursor'}"},
 		"AttachRequest":  {"enum: [close_input, resize,"},
 		"Condition":      {"enum: [exit, pattern, port, quiet, input, blocked]"},
+		"OpenScope":      {"join: {type: boolean"},
 	} {
 		for _, line := range lines {
 			require.Contains(t, schemaOf(name), line)
 		}
 	}
-	for _, name := range []string{"PromoteCommand", "RunCommand", "StopCommand", "WriteInput"} {
+	for _, name := range []string{"PromoteCommand", "RunCommand", "StopCommand", "WriteInput", "ScopeQuota"} {
 		require.NotContains(t, schemaOf(name), "required", name)
 	}
 }
@@ -104,7 +130,7 @@ func TestEnumsAreTheConstants(t *testing.T) {
 	left := map[string]bool{ // by no client, or shown as another
 		"": true, string(messages.Retired): true, string(messages.StdinHost): true,
 	}
-	declared := constants(t)
+	declared := constants(t, "../../messages/*.go")
 	for typ, values := range enums {
 		if typ == reflect.TypeFor[messages.Stream]() {
 			continue // not strings
@@ -114,10 +140,61 @@ func TestEnumsAreTheConstants(t *testing.T) {
 	}
 }
 
-// constants returns the values of string constants in package messages, by type.
-func constants(t *testing.T) map[string][]string {
+// So has each closed set of texts: those of a type, of a group of constants, or of the streams.
+func TestFieldEnumsAreTheConstants(t *testing.T) {
+	spill, groups := constants(t, "../../spill/*.go"), groups(t, "../../messages/plan.go", "attach.go", "event.go")
+	one := []string{messages.Merged.String(), messages.Stdout.String(), messages.Stderr.String()}
+	want := map[string][]string{
+		"RunCommand.durability": spill["Durability"], "Quota.policy": spill["Policy"], "Condition.stream": one, "AttachEvent.stream": one,
+		"AttachEvent.type": groups["AttachHello"], "AttachEvent.reason": groups["LeaseGranted"], "AttachRequest.type": groups["AttachCloseInput"],
+		"Event.event": append(groups["SessionOpened"], groups["CommandNotified"]...),
+	}
+	for _, owner := range []string{"Record", "SessionPlan", "OpenSession", "SessionInfo", "SessionEnd"} {
+		want[owner+".backend"] = groups["BackendPipe"]
+	}
+	for _, c := range commandKinds[:len(commandKinds)-1] { // without CommandNotified
+		want["Event.event"] = append(want["Event.event"], snake(c.fact))
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(fieldEnums)))
+	for field, values := range want {
+		require.ElementsMatch(t, values, fieldEnums[field], field)
+	}
+}
+
+// snake returns the name of a fact as an event has it.
+func snake(fact any) string {
+	return strings.ToLower(regexp.MustCompile(`\B[A-Z]`).ReplaceAllString(reflect.TypeOf(fact).Name(), "_$0"))
+}
+
+// groups returns the values of groups of string constants, by the name of the first.
+func groups(t *testing.T, files ...string) map[string][]string {
 	t.Helper()
-	names, err := filepath.Glob("../../messages/*.go")
+	all := map[string][]string{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			group, is := d.(*ast.GenDecl)
+			if !is || group.Tok != token.CONST {
+				continue
+			}
+			first := group.Specs[0].(*ast.ValueSpec).Names[0].Name
+			for _, s := range group.Specs {
+				if value, is := s.(*ast.ValueSpec).Values[0].(*ast.BasicLit); is && value.Kind == token.STRING {
+					text, err := strconv.Unquote(value.Value)
+					require.NoError(t, err)
+					all[first] = append(all[first], text)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// constants returns the values of typed string constants, by type.
+func constants(t *testing.T, pattern string) map[string][]string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
 	require.NoError(t, err)
 	all := map[string][]string{}
 	for _, name := range names {

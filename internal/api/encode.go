@@ -46,6 +46,9 @@ func (r Route) path(request any) (string, error) {
 		case !r.inPath(f.name):
 			continue
 		case strings.Contains(path, whole):
+			if !isPart(text) {
+				return "", notPart(f.name, text)
+			}
 			parts := strings.Split(text, "/")
 			for i, part := range parts {
 				parts[i] = url.PathEscape(part)
@@ -57,7 +60,7 @@ func (r Route) path(request any) (string, error) {
 				return "", err
 			}
 		case !isPart(text):
-			return "", messages.Invalid(f.name, fmt.Sprintf("%.64q cannot be a part of a path; give a name", text))
+			return "", notPart(f.name, text)
 		}
 		path = strings.Replace(path, "{"+f.name+"}", url.PathEscape(text), 1)
 	}
@@ -70,6 +73,11 @@ func PathOf(job messages.JobID) (string, error) {
 		return "", messages.NoSuchJob(job)
 	}
 	return "/v1/jobs/" + url.PathEscape(string(job)), nil
+}
+
+// notPart returns the error of a name that cannot be sent in a path.
+func notPart(field, text string) *messages.Error {
+	return messages.Invalid(field, fmt.Sprintf("%.64q cannot be a part of a path; give a name", text))
 }
 
 // isPart reports whether a name stays what it is as a part of a path.
@@ -87,7 +95,7 @@ func (r Route) queryOf(request any) (url.Values, error) {
 		case reflect.Bool:
 			query.Set(f.name, "true")
 		case reflect.Int64: // a grace
-			query.Set(f.name, strconv.FormatInt(graceMS(time.Duration(v.Int())), 10))
+			query.Set(f.name, strconv.FormatInt(messages.SpanMS(f.name, time.Duration(v.Int())), 10))
 		case reflect.Slice:
 			if v.Len() > 1 {
 				return nil, messages.Invalid(f.name, "the daemon lists one "+f.name+" at a time")
@@ -98,11 +106,6 @@ func (r Route) queryOf(request any) (url.Values, error) {
 		}
 	}
 	return query, nil
-}
-
-// graceMS returns a grace in milliseconds, rounded up; 0: none.
-func graceMS(d time.Duration) int64 {
-	return max(0, int64((d+time.Millisecond-1)/time.Millisecond))
 }
 
 // Complete sets the fields of a reply that its JSON leaves out to those of its request.

@@ -40,8 +40,5 @@ var fieldEnums = map[string][]string{
 	"AttachEvent.type":      {AttachHello, AttachGap, AttachLease, AttachAsked, AttachWritten, AttachFailed, AttachAnswers, AttachEnded},
 	"AttachEvent.reason":    {LeaseGranted, LeaseTaken, LeaseRefused, LeaseYielded},
 	"AttachRequest.type":    {AttachCloseInput, AttachResize, AttachRepaint, AttachAsk, AttachTake, AttachYield, AttachRefuse},
-	"Event.event": {
-		"command_queued", "command_started", "command_promoted", "command_stopping", "command_draining", "command_finished", "command_retired", "command_changed", CommandNotified,
-		SessionOpened, SessionReplaced, SessionClosed, ScopeOpened, ScopeClosed, FactsDropped, StreamEnded,
-	},
+	"Event.event":           eventKinds(),
 }

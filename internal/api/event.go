@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"troupe/messages"
@@ -58,18 +59,32 @@ type ScopeEvent struct {
 	Survivors []messages.Survivor `json:"survivors,omitempty"`
 }
 
-// commandKinds are the kinds of facts about jobs.
-var commandKinds = map[string]messages.CommandFact{
-	"command_queued":   messages.CommandQueued{},
-	"command_started":  messages.CommandStarted{},
-	CommandPromoted:    messages.CommandPromoted{},
-	"command_stopping": messages.CommandStopping{},
-	"command_draining": messages.CommandDraining{},
-	"command_finished": messages.CommandFinished{},
-	"command_retired":  messages.CommandRetired{},
-	"command_changed":  messages.CommandChanged{},
-	CommandNotified:    messages.CommandNotified{},
+// commandKinds are the kinds of facts about jobs, in the order of a job's life.
+var commandKinds = []struct {
+	kind string
+	fact messages.CommandFact
+}{
+	{"command_queued", messages.CommandQueued{}},
+	{"command_started", messages.CommandStarted{}},
+	{CommandPromoted, messages.CommandPromoted{}},
+	{"command_stopping", messages.CommandStopping{}},
+	{"command_draining", messages.CommandDraining{}},
+	{"command_finished", messages.CommandFinished{}},
+	{"command_retired", messages.CommandRetired{}},
+	{"command_changed", messages.CommandChanged{}},
+	{CommandNotified, messages.CommandNotified{}},
 }
+
+// eventKinds returns the kinds of all events.
+func eventKinds() (all []string) {
+	for _, c := range commandKinds {
+		all = append(all, c.kind)
+	}
+	return append(all, otherKinds...)
+}
+
+// otherKinds are the kinds of events that are not about jobs.
+var otherKinds = []string{SessionOpened, SessionReplaced, SessionClosed, ScopeOpened, ScopeClosed, FactsDropped, StreamEnded}
 
 // NewEvent returns the event of a fact.
 func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
@@ -78,9 +93,9 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 	case messages.CommandFact:
 		e.Job = new(f.Record())
 		e.At = e.Job.At
-		for kind, of := range commandKinds {
-			if fmt.Sprintf("%T", of) == fmt.Sprintf("%T", fact) {
-				e.Kind = kind
+		for _, c := range commandKinds {
+			if reflect.TypeOf(c.fact) == reflect.TypeOf(fact) {
+				e.Kind = c.kind
 			}
 		}
 	case messages.SessionOpened:
@@ -104,8 +119,11 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 func (e Event) Fact() messages.Fact { return messages.Dated(e.undated(), e.At) }
 
 func (e Event) undated() messages.Fact {
-	if of, ok := commandKinds[e.Kind]; ok && e.Job != nil {
-		if f, ok := of.With(*e.Job).(messages.Fact); ok {
+	for _, c := range commandKinds {
+		if c.kind != e.Kind || e.Job == nil {
+			continue
+		}
+		if f, ok := c.fact.With(*e.Job).(messages.Fact); ok {
 			return f
 		}
 	}

@@ -96,8 +96,11 @@ func (r Route) Read(from *http.Request, query Query, body []byte) (any, error) {
 	return into.Elem().Interface(), nil
 }
 
-// set sets a field to a parameter.
+// set sets a field to a parameter. A field whose parameter is absent keeps the value of its route.
 func (q Query) set(field reflect.Value, name string) error {
+	if !q.Has(name) {
+		return nil
+	}
 	switch field.Kind() {
 	case reflect.Bool:
 		is, err := q.Flag(name)

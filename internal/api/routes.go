@@ -183,7 +183,7 @@ var routes = prepared([]Route{
 		About: "End a scope with all that is in it.",
 	},
 	{
-		Method: "POST", Path: "/v1/leases", ID: "lease", Request: messages.OpenScope{Join: true}, Reply: "text/plain", Statuses: ok, Lasts: true,
+		Method: "POST", Path: "/v1/leases", ID: "lease", Request: messages.OpenScope{}, Reply: "text/plain", Statuses: ok, Lasts: true,
 		About: "Open a scope and hold it for as long as this request is open: when it ends, for whatever reason but the end of the daemon, the scope ends with all that is in it. Only jobs that are detached or have the flag kept go on, with their sessions. Several may lease a scope: it ends with the last of them. One that is open stays as it is, with its own quota; one that is being left is waited for. The head of the reply says that it is held, and its Location names the lease; the reply has no body. main cannot be leased.",
 	},
 	{

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -55,6 +56,7 @@ var sent = []any{
 	messages.CloseSession{Scope: "a", Session: "s", Grace: -1, Reason: "r&r"},
 	messages.ListScopes{Path: "a/b"},
 	messages.OpenScope{Path: "a/b", Quota: messages.ScopeQuota{Jobs: 1, Sessions: 2}},
+	messages.OpenScope{Path: "a/b", Join: true},
 	messages.CloseScope{Path: "a/b/c", Grace: time.Second, Reason: "r"},
 	messages.ReleaseScope{Path: "a", Grace: -1, Reason: "r"},
 	api.EndLease{ID: "L", Grace: -1, Reason: "r"},
@@ -76,6 +78,25 @@ func TestRequestsComeBack(t *testing.T) {
 		require.Equal(t, want, through(t, want, nil), "%#v", want)
 	}
 	require.Empty(t, missing)
+}
+
+// The longest duration does not become the shortest.
+func TestLongDurationsAreSent(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	for _, r := range []any{
+		messages.StopCommand{Job: "j1", Grace: longest}, messages.CloseScope{Path: "a", Grace: longest}, api.EndLease{ID: "L", Grace: longest},
+		messages.ReleaseScope{Path: "a", Grace: messages.MaxDuration + 1}, messages.ShutdownNode{Grace: longest}, messages.CloseSession{Session: "s", Grace: longest},
+	} {
+		require.Equal(t, int64(messages.MaxDuration), reflect.ValueOf(through(t, r, nil)).FieldByName("Grace").Int(), "%T", r)
+	}
+	require.Equal(t, time.Millisecond, through(t, messages.StopCommand{Job: "j1", Grace: 1}, nil).(messages.StopCommand).Grace)
+	for _, r := range []any{messages.WaitJobs{Timeout: longest}, messages.RunCommand{Timeout: longest}, messages.ChangeDeadline{Job: "j1", After: longest}} {
+		route, _ := api.Of(r)
+		_, _, body, err := route.Encode(r)
+		require.NoError(t, err)
+		_, err = route.Read(request(t, "POST", "/"), nil, body)
+		require.ErrorContains(t, err, "at most ten years", "%T", r)
+	}
 }
 
 // through sends a request through its route, and gives what arrives.
@@ -142,6 +163,10 @@ func TestBadInputNamesInPaths(t *testing.T) {
 	}
 	_, _, _, err := api.Named("closeSession").Encode(messages.CloseSession{Session: ".."})
 	require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "session"})
+	for _, path := range []messages.ScopePath{"", "..", "a/../b", "/a", "a//b"} {
+		_, _, _, err = api.Named("closeScope").Encode(messages.CloseScope{Path: path})
+		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "path"}, "%q", path)
+	}
 	_, _, _, err = api.Named("list").Encode(messages.ListJobs{States: []messages.State{"queued", "running"}})
 	require.EqualError(t, err, "the daemon lists one state at a time")
 }
@@ -174,12 +199,15 @@ func TestRepliesComeBack(t *testing.T) {
 		b, err := messages.MarshalReply(c.reply)
 		require.NoError(t, err)
 		require.Contains(t, string(b), `"v":1`)
-		require.NotContains(t, strings.ReplaceAll(string(b), `"lines":null`, ""), "[null", "%s", b)
 		got := reflect.New(reflect.TypeOf(c.reply))
 		require.NoError(t, messages.UnmarshalReply(b, got.Interface()), "%s", b)
 		api.Complete(got.Elem(), c.request)
-		if _, job := c.reply.(messages.JobFound); !job { // the lists of a record are never nil then
-			require.Equal(t, c.reply, got.Elem().Interface(), "%s", b)
+		if _, job := c.reply.(messages.JobFound); job { // the lists of a record are never nil then, and other fields may be null
+			continue
 		}
+		require.Equal(t, c.reply, got.Elem().Interface(), "%s", b)
+		empty, err := messages.MarshalReply(reflect.Zero(reflect.TypeOf(c.reply)).Interface())
+		require.NoError(t, err)
+		require.NotContains(t, strings.ReplaceAll(string(empty), `"lines":null`, ""), "null", "a list is never null: %s", empty)
 	}
 }

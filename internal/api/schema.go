@@ -45,8 +45,8 @@ var nullFields = []string{"Record.name", "Record.argv", "Record.signal", "Record
 // inRecord are the types of which a record consists: absent values are null there.
 var inRecord = []string{"Record", "Notice", "StreamOutput"}
 
-// optional are the fields of requests that a record always has.
-var optional = []string{"RunCommand.name", "RunCommand.description"}
+// optional are the fields that a request may leave out and a reply always has.
+var optional = []string{"RunCommand.name", "RunCommand.description", "ScopeQuota.jobs", "ScopeQuota.sessions"}
 
 // of returns the schema of a type: a reference to that of a struct, which is made later.
 func (s *schemas) of(t reflect.Type) *schema {

@@ -2,7 +2,10 @@ package node
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
+	"sync"
 
 	"troupe/host"
 	"troupe/messages"
@@ -14,22 +17,49 @@ func (h nodeHost) Attach(ctx context.Context, id messages.JobID, size messages.T
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	from, err := h.node.Output(ctx, job, stream.Stream, stream.Bytes)
 	if err != nil {
-		cancel()
+		cancel(nil)
 		return nil, err
 	}
-	return &attachment{Follower: from, ctx: ctx, cancel: cancel, host: h, job: job}, nil
+	a := &attachment{ctx: ctx, cancel: cancel, from: from, host: h, job: job}
+	a.release = sync.OnceValue(a.closeOutput)
+	context.AfterFunc(ctx, func() { _ = a.release() })
+	return a, nil
 }
 
 // attachment is the output of a job from a byte on, and its input.
 type attachment struct {
-	*Follower
-	ctx    context.Context //nolint:containedctx // a writer's Write takes none
-	cancel context.CancelFunc
-	host   nodeHost
-	job    messages.JobID
+	ctx     context.Context //nolint:containedctx // Read and Write take none
+	cancel  context.CancelCauseFunc
+	release func() error // closes the output once
+
+	mu   sync.Mutex // guards from, which is for one goroutine, and over
+	from *Follower
+	over bool // the output has ended
+
+	host nodeHost
+	job  messages.JobID
+}
+
+// Read implements io.Reader.
+func (a *attachment) Read(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.over:
+		return 0, io.EOF
+	case a.ctx.Err() != nil:
+		return 0, context.Cause(a.ctx)
+	}
+	n, err := a.from.Read(p)
+	if errors.Is(err, io.EOF) {
+		a.over = true
+		a.cancel(os.ErrClosed)
+		return n, io.EOF
+	}
+	return n, a.failed(err)
 }
 
 // Write implements io.Writer. It returns when the kernel has the bytes.
@@ -40,11 +70,26 @@ func (a *attachment) Write(p []byte) (n int, err error) {
 			n += len(some)
 		}
 	}
-	return n, err
+	return n, a.failed(err)
 }
 
-// Close implements io.Closer.
+// failed returns why a call has failed: the end of the attachment, or err.
+func (a *attachment) failed(err error) error {
+	if err != nil && a.ctx.Err() != nil {
+		return context.Cause(a.ctx)
+	}
+	return err
+}
+
+// Close implements io.Closer. It ends a Read that waits.
 func (a *attachment) Close() error {
-	a.cancel()
-	return a.Follower.Close()
+	a.cancel(os.ErrClosed)
+	return a.release()
+}
+
+// closeOutput closes the output after the last Read.
+func (a *attachment) closeOutput() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.from.Close()
 }

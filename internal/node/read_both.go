@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 
 	"troupe/messages"
 	"troupe/spill/view"
@@ -10,6 +11,11 @@ import (
 // readBoth returns the end of stdout and stderr of a job that keeps them apart, in the order of
 // their arrival. A page of both has no place in either.
 func (n *Node) readBoth(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	for what, from := range map[string]int64{"offset_stdout": r.After[0], "offset_stderr": r.After[1], "bytes": int64(r.View.Bytes)} {
+		if from < 0 {
+			return messages.OutputPage{}, messages.Invalid(what, fmt.Sprintf("%s is negative (%d); give a number of bytes from 0", what, from))
+		}
+	}
 	job, err := n.Job(ctx, r.Job)
 	switch {
 	case err != nil:

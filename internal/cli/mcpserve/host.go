@@ -113,22 +113,23 @@ func (h *Host) Do(ctx context.Context, r messages.Refusable) (any, error) {
 	case messages.RunCommand, messages.CloseSession, messages.SignalCommand, messages.WriteInput:
 		again = unsent
 	}
-	return askDaemon(ctx, h, again, func(c *client.Client) (any, error) { return c.Host().Do(ctx, r) })
+	return askDaemon(ctx, h, again, func(c *client.Client) (any, error) {
+		reply, err := c.Host().Do(ctx, r)
+		return reply, explained(r, err)
+	})
 }
 
-// Both implements mcp.Host. A daemon that rejects the parameters is older than this troupe:
-// it keeps running after an upgrade.
-func (h *Host) Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
-	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
-		p, err := c.Text(ctx, id, client.TextView{Both: true, Behind: behind, Bytes: int64(most)})
-		if errors.Is(err, &messages.Error{Code: messages.InvalidParams}) {
-			err = &messages.Error{
-				Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older than this troupe and cannot show two streams together",
-				Hint: "use read for each stream, or restart the daemon with troupe shutdown: its jobs keep running",
-			}
-		}
-		return messages.OutputPage{Job: p.Job, Text: p.Text, To: p.To, Bytes: p.Bytes, Truncated: p.Truncated, Closed: p.Closed}, err
-	})
+// explained returns the error of a request. A daemon that rejects a view of both streams is older
+// than this troupe: it keeps running after an upgrade.
+func explained(r messages.Refusable, err error) error {
+	read, is := r.(messages.ReadOutput)
+	if !is || read.Stream != messages.Both || !errors.Is(err, &messages.Error{Code: messages.InvalidParams}) {
+		return err
+	}
+	return &messages.Error{
+		Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older than this troupe and cannot show two streams together",
+		Hint: "use read for each stream, or restart the daemon with troupe shutdown: its jobs keep running",
+	}
 }
 
 // Bytes implements mcp.Host.

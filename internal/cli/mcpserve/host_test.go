@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
+	"troupe/host"
 	"troupe/messages"
 )
 
@@ -34,7 +35,9 @@ func TestMCPHostKnowsAnOlderDaemon(t *testing.T) {
 		h := &Host{Find: func() (*client.Client, error) {
 			return client.DialTCP(t.Context(), strings.TrimPrefix(at.URL, "http://"), "token")
 		}}
-		_, err := h.Both(t.Context(), "j1", behind, 99)
+		_, err := host.Ask(t.Context(), h, messages.ReadOutput{
+			Job: "j1", Stream: messages.Both, View: messages.View{Kind: messages.ViewTail, Bytes: 99}, After: behind, Plain: true,
+		})
 		require.ErrorIs(t, err, &messages.Error{Code: messages.Unsupported, Reason: "daemon"})
 		require.ErrorContains(t, err, "older than this troupe")
 	}

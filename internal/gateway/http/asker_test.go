@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"cmp"
 	"context"
 
 	"troupe/client"
@@ -78,10 +79,10 @@ func (c asker) HandOver(ctx context.Context, r messages.HandOver) error {
 	return err
 }
 
-// Screen reads what the terminal of a job shows. A job without one is refused with the code
-// unsupported.
-func (c asker) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
-	return host.Ask(ctx, c.Client.Host(), messages.ReadScreen{Job: id})
+// Text reads a view of a job's output. Without a kind it is the end.
+func (c asker) Text(ctx context.Context, id messages.JobID, r messages.ReadOutput) (messages.OutputPage, error) {
+	r.Job, r.View.Kind = id, cmp.Or(r.View.Kind, messages.ViewTail)
+	return host.Ask(ctx, c.Client.Host(), r)
 }
 
 // Sessions lists the sessions of a scope and its sub-scopes ("": all).

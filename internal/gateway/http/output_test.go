@@ -108,14 +108,14 @@ func TestLinesAreToldOnceTheyAreCounted(t *testing.T) {
 	id := d.run(`echo a; echo b`).ID
 	_, body := d.raw("GET", "/v1/jobs/"+string(id)+"/text", "")
 	require.Contains(t, body, `"lines":null`)
-	page, err := d.client.Text(t.Context(), id, client.TextView{})
+	page, err := d.client.Text(t.Context(), id, messages.ReadOutput{Plain: true})
 	require.NoError(t, err)
 	require.Equal(t, "a\nb\n", page.Text)
 	require.False(t, page.LinesExact)
-	page, err = d.client.Text(t.Context(), id, client.TextView{Tail: 1})
+	page, err = d.client.Text(t.Context(), id, messages.ReadOutput{View: messages.View{Kind: messages.ViewTailLine, Lines: 1}, Plain: true})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), page.Lines)
-	page, err = d.client.Text(t.Context(), d.run(`true`).ID, client.TextView{})
+	page, err = d.client.Text(t.Context(), d.run(`true`).ID, messages.ReadOutput{Plain: true})
 	require.NoError(t, err)
 	require.Equal(t, int64(0), page.Lines)
 	require.True(t, page.LinesExact)
@@ -126,18 +126,18 @@ func TestText(t *testing.T) {
 	d := start(t, nil)
 	id := d.run(`seq 100; printf '\033[31mred\033[0m'`).ID
 	for _, c := range []struct {
-		look      client.TextView
+		look      messages.ReadOutput
 		text      string
 		line      int64
 		truncated bool
 	}{
-		{client.TextView{Line: 3, Limit: 2}, "3\n4\n", 3, true},
-		{client.TextView{Limit: 2}, "1\n2\n", 1, true},
-		{client.TextView{Head: 2}, "1\n2\n", 1, true},
-		{client.TextView{Tail: 2}, "100\nred", 100, true},
-		{client.TextView{Tail: 1, Raw: true}, "\x1b[31mred\x1b[0m", 101, true},
-		{client.TextView{Bytes: 7}, "red", 0, true},
-		{client.TextView{Line: 1000}, "", 0, true},
+		{messages.ReadOutput{View: messages.View{Kind: messages.ViewPage, Offset: 3, Lines: 2}, Plain: true}, "3\n4\n", 3, true},
+		{messages.ReadOutput{View: messages.View{Kind: messages.ViewPage, Lines: 2}, Plain: true}, "1\n2\n", 1, true},
+		{messages.ReadOutput{View: messages.View{Kind: messages.ViewPage, Offset: 1, Lines: 2}, Plain: true}, "1\n2\n", 1, true},
+		{messages.ReadOutput{View: messages.View{Kind: messages.ViewTailLine, Lines: 2}, Plain: true}, "100\nred", 100, true},
+		{messages.ReadOutput{View: messages.View{Kind: messages.ViewTailLine, Lines: 1}}, "\x1b[31mred\x1b[0m", 101, true},
+		{messages.ReadOutput{View: messages.View{Kind: messages.ViewTail, Bytes: 7}, Plain: true}, "red", 0, true},
+		{messages.ReadOutput{View: messages.View{Kind: messages.ViewPage, Offset: 1000}, Plain: true}, "", 0, true},
 	} {
 		page, err := d.client.Text(t.Context(), id, c.look)
 		require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestText(t *testing.T) {
 			require.Equal(t, int64(101), page.Lines)
 		}
 	}
-	page, err := d.client.Text(t.Context(), id, client.TextView{Head: 1, Tail: 1})
+	page, err := d.client.Text(t.Context(), id, messages.ReadOutput{View: messages.View{Kind: messages.ViewHeadTail, Lines: 1}, Plain: true})
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)^1\n.*not shown.*red$`, page.Text)
 	status, body := d.raw("GET", "/v1/jobs/"+string(id)+"/text?since=5m", "")
@@ -171,15 +171,15 @@ func TestTextOfBothStreams(t *testing.T) {
 		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: line})
 	}
 	for _, c := range []struct {
-		look      client.TextView
+		look      messages.ReadOutput
 		text      string
 		truncated bool
 	}{
-		{client.TextView{Both: true}, "a\nb\nc\nd\n", false},
-		{client.TextView{Both: true, Behind: [2]int64{2, 7}}, "c\nd\n", false},
-		{client.TextView{Both: true, Behind: [2]int64{4, 7}}, "d\n", false},
-		{client.TextView{Both: true, Bytes: 9}, "c\nd\n", true},
-		{client.TextView{Both: true, Bytes: 4, Raw: true}, "1md\n", true},
+		{messages.ReadOutput{Stream: messages.Both, Plain: true}, "a\nb\nc\nd\n", false},
+		{messages.ReadOutput{Stream: messages.Both, After: [2]int64{2, 7}, Plain: true}, "c\nd\n", false},
+		{messages.ReadOutput{Stream: messages.Both, After: [2]int64{4, 7}, Plain: true}, "d\n", false},
+		{messages.ReadOutput{Stream: messages.Both, View: messages.View{Kind: messages.ViewTail, Bytes: 9}, Plain: true}, "c\nd\n", true},
+		{messages.ReadOutput{Stream: messages.Both, View: messages.View{Kind: messages.ViewTail, Bytes: 4}}, "1md\n", true},
 	} {
 		page, err := d.client.Text(t.Context(), job.ID, c.look)
 		require.NoError(t, err)
@@ -196,14 +196,21 @@ func TestTextOfBothStreams(t *testing.T) {
 	require.NoError(t, err)
 	there.Gaps = nil
 	require.Equal(t, here, there, "the page is the same in this process")
+	for want, r := range map[string]messages.ReadOutput{"offset_stdout": {After: [2]int64{-1, 0}}, "offset_stderr": {After: [2]int64{0, -1}}, "bytes": {View: messages.View{Bytes: -1}}} {
+		r.Job, r.Stream, r.View.Kind = job.ID, messages.Both, messages.ViewTail
+		for _, h := range []host.Host{d.node.Host(), d.client.Host()} {
+			_, err := host.Ask(t.Context(), h, r)
+			coded(t, err, messages.InvalidParams, want)
+		}
+	}
 	both.View.Kind = messages.ViewPage
 	_, err = host.Ask(t.Context(), d.node.Host(), both)
 	coded(t, err, messages.Unsupported, "stream")
-	_, err = d.client.Text(t.Context(), job.ID, client.TextView{Both: true, Tail: 1})
+	_, err = d.client.Text(t.Context(), job.ID, messages.ReadOutput{Stream: messages.Both, View: messages.View{Kind: messages.ViewTailLine, Lines: 1}, Plain: true})
 	coded(t, err, messages.Unsupported, "stream")
-	_, err = d.client.Text(t.Context(), job.ID, client.TextView{Stream: messages.Stdout, Behind: [2]int64{1, 0}})
+	_, err = d.client.Text(t.Context(), job.ID, messages.ReadOutput{Stream: messages.Stdout, After: [2]int64{1, 0}, Plain: true})
 	coded(t, err, messages.InvalidParams, "offset_stdout")
-	_, err = d.client.Text(t.Context(), d.run("echo merged").ID, client.TextView{Both: true})
+	_, err = d.client.Text(t.Context(), d.run("echo merged").ID, messages.ReadOutput{Stream: messages.Both, Plain: true})
 	coded(t, err, messages.InvalidParams, "stream")
 }
 
@@ -298,7 +305,7 @@ func TestOutputThatIsGone(t *testing.T) {
 		_, err := d.client.Output(t.Context(), first.ID, what)
 		coded(t, err, messages.OutputUnavailable, "forgotten")
 	}
-	_, err := d.client.Text(t.Context(), first.ID, client.TextView{})
+	_, err := d.client.Text(t.Context(), first.ID, messages.ReadOutput{Plain: true})
 	coded(t, err, messages.OutputUnavailable, "")
 	a := d.attach(first.ID, client.AttachOptions{})
 	require.Equal(t, messages.OutputUnavailable, a.said(api.AttachFailed).Error.Code)
@@ -318,7 +325,7 @@ func TestOutputApart(t *testing.T) {
 	id := result.Job.ID
 	for stream, want := range map[messages.Stream]string{messages.Stdout: "out\n", messages.Stderr: "err\n"} {
 		require.Equal(t, want, d.output(id, client.Range{Stream: stream}))
-		page, err := d.client.Text(t.Context(), id, client.TextView{Stream: stream, Head: 5})
+		page, err := d.client.Text(t.Context(), id, messages.ReadOutput{Stream: stream, View: messages.View{Kind: messages.ViewPage, Offset: 1, Lines: 5}, Plain: true})
 		require.NoError(t, err)
 		require.Equal(t, want, page.Text)
 		require.Equal(t, stream, page.Stream)
@@ -326,7 +333,7 @@ func TestOutputApart(t *testing.T) {
 	_, err = d.client.Output(t.Context(), id, client.Range{})
 	coded(t, err, messages.InvalidParams, "stream")
 	require.ErrorContains(t, err, "stdout and stderr")
-	_, err = d.client.Text(t.Context(), id, client.TextView{})
+	_, err = d.client.Text(t.Context(), id, messages.ReadOutput{Plain: true})
 	coded(t, err, messages.InvalidParams, "stream")
 }
 
@@ -334,10 +341,10 @@ func TestOutputApart(t *testing.T) {
 func TestSecurityTextIsClean(t *testing.T) {
 	d := start(t, nil)
 	id := d.run(`printf 'a\033]52;c;aGk=\007b\033[2Jc\n'`).ID
-	page, err := d.client.Text(t.Context(), id, client.TextView{})
+	page, err := d.client.Text(t.Context(), id, messages.ReadOutput{Plain: true})
 	require.NoError(t, err)
 	require.Equal(t, "abc\n", page.Text)
-	page, err = d.client.Text(t.Context(), id, client.TextView{Raw: true})
+	page, err = d.client.Text(t.Context(), id, messages.ReadOutput{})
 	require.NoError(t, err)
 	require.Contains(t, page.Text, "\x1b]52;")
 }

@@ -81,6 +81,7 @@ func (c *request) acquireLease(ctx context.Context, r messages.OpenScope) (*leas
 	}
 	t := &leaseHolder{id: ulid.Make().String(), path: r.Path, door: c.door(), over: make(chan struct{})}
 	t.door.noteLeased(r.Path)
+	r.Join = true // whatever the request says: an open scope keeps its quota
 	_, err = ask(c, r)
 	c.mu.Lock()
 	h.opened = h.opened || err == nil || c.ctx.Err() != nil // a request cut off by a disconnect may have opened it

@@ -181,6 +181,30 @@ func TestALeaseHasAQuota(t *testing.T) {
 	}
 }
 
+// A scope that a client joins, or leases whatever it says, keeps its quota; else it gets another.
+func TestJoinKeepsTheQuota(t *testing.T) {
+	d := start(t, nil)
+	for name, h := range map[string]host.Host{"node": d.node.Host(), "daemon": d.client.Host()} {
+		path := messages.ScopePath(name)
+		quotaAfter := func(r messages.OpenScope) int {
+			_, err := host.Ask(t.Context(), h, r)
+			require.NoError(t, err)
+			list, err := host.Ask(t.Context(), h, messages.ListScopes{Path: path})
+			require.NoError(t, err)
+			return list.Scopes[0].Quota.Jobs
+		}
+		require.Equal(t, 3, quotaAfter(messages.OpenScope{Path: path, Quota: messages.ScopeQuota{Jobs: 3}, Join: true}), name)
+		require.Equal(t, 3, quotaAfter(messages.OpenScope{Path: path, Quota: messages.ScopeQuota{Jobs: 1}, Join: true}), name)
+		require.Equal(t, 2, quotaAfter(messages.OpenScope{Path: path, Quota: messages.ScopeQuota{Jobs: 2}}), name)
+	}
+	lease := d.reply("POST", "/v1/leases", `{"path":"node","quota":{"jobs":9},"join":false}`)
+	defer lease.Body.Close()
+	require.Equal(t, 200, lease.StatusCode)
+	scopes, err := d.client.Scopes(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, 2, scopes[0].Quota.Jobs)
+}
+
 // The end of the server is none of its clients': their jobs go on.
 func TestALeaseOutlivedByItsClient(t *testing.T) {
 	d := start(t, nil)

@@ -86,7 +86,7 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 		d.enter(job.ID)
 		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: fmt.Sprintf(`got %d;1\.`, 4+i)})
 	}
-	text, err := d.client.Text(t.Context(), job.ID, client.TextView{})
+	text, err := d.client.Text(t.Context(), job.ID, messages.ReadOutput{Plain: true})
 	require.NoError(t, err)
 	require.Equal(t, 5, strings.Count(text.Text, "got "), "%s", text.Text)
 }

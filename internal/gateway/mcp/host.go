@@ -11,9 +11,6 @@ import (
 // those of ctx.
 type Host interface {
 	dialect.Host
-	// Both returns the end of a job's stdout and stderr in the order of arrival. It
-	// starts after a byte of each and has at most so many bytes.
-	Both(ctx context.Context, id messages.JobID, after [2]int64, most int) (messages.OutputPage, error)
 	// Lease opens a scope and holds it. If the lease breaks because its holder has
 	// died, the scope ends. Detached and promoted jobs keep running.
 	Lease(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) (Lease, error)

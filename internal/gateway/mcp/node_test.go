@@ -26,10 +26,6 @@ func newNode() *node {
 	return &node{jobs: make(chan []messages.Record, 8), asks: make(chan messages.Record, 8), facts: make(chan messages.Fact, 8)}
 }
 
-func (*node) Both(context.Context, messages.JobID, [2]int64, int) (messages.OutputPage, error) {
-	return messages.OutputPage{}, nil
-}
-
 func (*node) OpenScope(context.Context, messages.ScopePath, messages.ScopeQuota) error { return nil }
 
 func (*node) Leave(context.Context, messages.ScopePath) error { return nil }

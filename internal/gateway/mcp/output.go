@@ -90,8 +90,10 @@ func (c *client) outputTail(ctx context.Context, job messages.Record, most int) 
 
 // both returns the end of two streams, each after a byte.
 func (c *client) both(ctx context.Context, id messages.JobID, after [2]int64, most int) (messages.OutputPage, error) {
-	page, err := c.options.Host.Both(ctx, id, after, most)
-	page.From, page.To = 0, 0 // of no single stream
+	page, err := host.Ask(ctx, c.options.Host, messages.ReadOutput{
+		Job: id, Stream: messages.Both, View: messages.View{Kind: messages.ViewTail, Bytes: most}, After: after, Plain: true,
+	})
+	page.Stream, page.From, page.To = messages.Merged, 0, 0 // of no single stream
 	return page, err
 }
 

@@ -38,16 +38,19 @@ func (w *written) Bytes(_ context.Context, _ messages.JobID, stream messages.Str
 }
 
 func (w *written) View(_ context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	if r.Stream == messages.Both {
+		return w.both(r.After, r.View.Bytes), nil
+	}
 	text := w.data[r.Stream]
 	size := int64(len(text))
 	from := max(0, size-int64(r.View.Bytes))
 	return messages.OutputPage{Stream: r.Stream, Text: text[from:], From: from, To: size, Bytes: size, Truncated: from > 0}, nil
 }
 
-// Both shows stdout and stderr in turn, a byte of each: the order in which they arrived.
-func (w *written) Both(_ context.Context, _ messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
+// both shows stdout and stderr in turn, a byte of each: the order in which they arrived.
+func (w *written) both(behind [2]int64, most int) messages.OutputPage {
 	out, err := w.data[messages.Stdout], w.data[messages.Stderr]
-	page := messages.OutputPage{To: int64(len(out) + len(err)), Bytes: int64(len(out) + len(err))}
+	page := messages.OutputPage{Stream: messages.Both, To: int64(len(out) + len(err)), Bytes: int64(len(out) + len(err))}
 	for i := range max(len(out), len(err)) {
 		for k, text := range []string{out, err} {
 			if i < len(text) && int64(i) >= behind[k] {
@@ -58,7 +61,7 @@ func (w *written) Both(_ context.Context, _ messages.JobID, behind [2]int64, mos
 	if cut := len(page.Text) - most; cut > 0 {
 		page.Text, page.Truncated = page.Text[cut:], true
 	}
-	return page, nil
+	return page
 }
 
 // writer is a client whose jobs have written data to stdout.
@@ -221,8 +224,11 @@ func TestTheEndOfBothStreams(t *testing.T) {
 // older is a host that is older than who asks it.
 type older struct{ *written }
 
-func (older) Both(context.Context, messages.JobID, [2]int64, int) (messages.OutputPage, error) {
-	return messages.OutputPage{}, &messages.Error{Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older", Hint: "read shows each"}
+func (o older) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	if read, is := r.(messages.ReadOutput); !is || read.Stream != messages.Both {
+		return o.written.Do(ctx, r)
+	}
+	return nil, &messages.Error{Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older", Hint: "read shows each"}
 }
 
 // What a host cannot show does not undo what was done: a result says so in its place.
