@@ -9,11 +9,9 @@ import (
 // bashSchema returns the schema of the tool bash. It has async only if enabled,
 // head and tail only if pipes become limits.
 func bashSchema(s Settings) json.RawMessage {
-	env := dialect.Describe("object", descEnv)
-	env["additionalProperties"] = map[string]any{"type": "string"}
 	all := map[string]any{
 		"command": dialect.Describe("string", descCommand),
-		"env":     env,
+		"env":     dialect.Variables(descEnv),
 		"timeout": dialect.Describe("number", descTimeout),
 		"cwd":     dialect.Describe("string", descCwd),
 		"pty":     dialect.Describe("boolean", descPty),
@@ -28,10 +26,5 @@ func bashSchema(s Settings) json.RawMessage {
 }
 
 func jobSchema() json.RawMessage {
-	ids := func(description string) map[string]any {
-		p := dialect.Describe("array", description)
-		p["items"] = map[string]any{"type": "string"}
-		return p
-	}
-	return dialect.ObjectSchema(map[string]any{"list": dialect.Describe("boolean", descList), "poll": ids(descPoll), "cancel": ids(descCancel)})
+	return dialect.ObjectSchema(map[string]any{"list": dialect.Describe("boolean", descList), "poll": dialect.List(descPoll), "cancel": dialect.List(descCancel)})
 }

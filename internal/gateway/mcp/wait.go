@@ -48,6 +48,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		return answer{}, err
 	}
 	out := &core.WaitResult{Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible, Jobs: []core.WaitedJob{}}
+	out.Note = core.WaitCut("timeout_seconds", in.TimeoutSeconds)
 	most := in.MaxBytes
 	if most == 0 {
 		most = core.AwaitBytes
@@ -60,7 +61,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 			if page, err = instead(job, page, err); err != nil {
 				return answer{}, err
 			}
-			seen.Output = page.Text
+			seen.Output, seen.Truncated = page.Text, page.Truncated
 			if err := c.grow(ctx, seen.Outputs, job, page); err != nil {
 				return answer{}, err
 			}
