@@ -57,7 +57,7 @@ func TestToolsListIsShort(t *testing.T) {
 var open = strings.Fields(`
 	command description session cwd stdin name key job_id text keys paste signal pattern
 	workdir file_path task_id
-	shellId input ref_id`)
+	log host shellId input ref_id`)
 
 // schema is what is read of the schema of a parameter, or of the arguments.
 type schema struct {

@@ -12,7 +12,7 @@ func executeSchema(s Settings) json.RawMessage {
 		"command": dialect.Describe("string", descCommand), "description": dialect.Describe("string", descDescription),
 		"shellId": dialect.Describe("string", descShellID), "mode": dialect.OneOf(descMode, ModeSync, ModeAsync), "detach": dialect.Describe("boolean", descDetach),
 		"initial_wait": dialect.Describe("number", fmt.Sprintf(descInitialWait, spoken(s.InitialWait))),
-	}, "command", "description")
+	}, "command")
 }
 
 func readSchema() json.RawMessage {

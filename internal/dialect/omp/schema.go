@@ -16,8 +16,16 @@ func bashSchema(s Settings) json.RawMessage {
 		"cwd":     dialect.Describe("string", descCwd),
 		"pty":     dialect.Describe("boolean", descPty),
 	}
+	if s.ZeroTimeoutDisables {
+		all["timeout"] = dialect.Describe("number", descTimeout+descNoLimit)
+	}
 	if s.AsyncEnabled {
-		all["async"] = dialect.Describe("boolean", descAsync)
+		ready := dialect.Describe("object", descReady)
+		ready["properties"] = map[string]any{
+			"log": dialect.Describe("string", descLog), "port": dialect.Describe("integer", descPort), "host": dialect.Describe("string", descHost),
+			"timeout": dialect.Describe("number", descWithin),
+		}
+		all["async"], all["name"], all["ready"] = dialect.Describe("boolean", descAsync), dialect.Describe("string", descName), ready
 	}
 	if s.StripTrailingHeadTail {
 		all["head"], all["tail"] = dialect.Describe("integer", descHead), dialect.Describe("integer", descTail)

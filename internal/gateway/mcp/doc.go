@@ -11,6 +11,7 @@
 // own jobs. They end with it, except detached and promoted ones. A client that dies
 // counts as one that leaves: the host ends a scope without a lease.
 //
+//	artifacts.go           the files of a dialect session as resources
 //	byte_order_mark.go     passes over the byte order mark of a message
 //	cancelled_requests.go  omits the response to a cancelled request
 //	client.go              one client: its SDK server, its scope, its jobs
