@@ -200,3 +200,18 @@ func TestMCPTakesWhatTodaysVersionsSend(t *testing.T) {
 	said, _, _ = copilot.says("bash", params{"command": "sleep 600", "mode": "async"})
 	require.Equal(t, []string{"<command started in background with shellId: 1>"}, said)
 }
+
+// Each workdir of opencode has a shell that stays.
+func TestMCPOpenCodeKeepsAShell(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a := d.agent(withSessions, nil, "--dialect", "opencode")
+	bash := func(command, workdir string) string {
+		said, _, _ := a.says("bash", params{"command": command, "description": "try it", "workdir": workdir})
+		return said[0]
+	}
+	require.Equal(t, "no output", bash("export V=here; cd /usr", ""))
+	require.Equal(t, "/usr here\n", bash(`echo "$PWD $V"`, ""))
+	require.Equal(t, "/tmp \n", bash(`echo "$PWD $V"`, "/tmp"))
+	a.leaves()
+}
