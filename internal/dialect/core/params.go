@@ -12,7 +12,7 @@ import (
 // Read holds the parameters of the tool read. With line or head it asks for a page, with
 // tail or nothing for the end, with from for the bytes from an offset on.
 type Read struct {
-	JobID       string   `json:"job_id" doc:"id or name of the job"`
+	JobID       string   `json:"job_id" doc:"id or name"`
 	Stream      string   `json:"stream,omitempty" doc:"of a job that keeps them apart (stdout)" enum:"merged,stdout,stderr"`
 	Line        int64    `json:"line,omitempty" doc:"first line of a page, from 1"`
 	Limit       int      `json:"limit,omitempty" doc:"lines of the page (200)"`
@@ -76,7 +76,7 @@ func (p Read) View() (messages.View, *messages.Error) {
 
 // Write holds the parameters of the tool write.
 type Write struct {
-	JobID       string   `json:"job_id" doc:"id or name of the job"`
+	JobID       string   `json:"job_id" doc:"id or name"`
 	Text        string   `json:"text,omitempty" doc:"bytes as they are; end a line with a newline"`
 	Keys        string   `json:"keys,omitempty" doc:"text and {enter} {tab} {esc} {up} {ctrl+c}, or <C-c> <F5>"`
 	Paste       string   `json:"paste,omitempty" doc:"text to paste"`
@@ -129,7 +129,7 @@ func (p Write) Answer() (time.Duration, *messages.Error) {
 
 // Stop holds the parameters of the tool stop.
 type Stop struct {
-	JobIDs       []string `json:"job_ids,omitempty" doc:"ids or names of jobs"`
+	JobIDs       []string `json:"job_ids,omitempty" doc:"ids or names"`
 	Session      string   `json:"session,omitempty" doc:"instead: close this session with its jobs"`
 	All          bool     `json:"all,omitempty" doc:"instead: every job of this client"`
 	Signal       string   `json:"signal,omitempty" doc:"only send this (INT, HUP, USR1, …) to job_ids"`
@@ -164,7 +164,7 @@ type List struct {
 
 // Await holds the parameters of the tool wait.
 type Await struct {
-	JobIDs         []string `json:"job_ids,omitempty" doc:"ids or names of jobs; else all that run"`
+	JobIDs         []string `json:"job_ids,omitempty" doc:"ids or names; else all that run"`
 	Any            bool     `json:"any,omitempty" doc:"one of them is enough"`
 	Until          string   `json:"until,omitempty" doc:"exit is the default" enum:"exit,match,port,quiet,input"`
 	Pattern        string   `json:"pattern,omitempty" doc:"for match: RE2, also before now; ^ and $ per line"`
@@ -217,5 +217,5 @@ func (p Await) Request(jobs []messages.JobID) (messages.WaitJobs, *messages.Erro
 
 // Job holds the parameters of a tool that only names a job.
 type Job struct {
-	JobID string `json:"job_id" doc:"id or name of the job"`
+	JobID string `json:"job_id" doc:"id or name"`
 }

@@ -32,7 +32,7 @@ type Run struct {
 	Argv        []string          `json:"argv,omitempty" doc:"instead: a program and its arguments, without a shell"`
 	Description string            `json:"description,omitempty" doc:"what it is for, in a few words"`
 	Session     string            `json:"session,omitempty" doc:"live shell that keeps directory and variables; opened when first named"`
-	Cwd         string            `json:"cwd,omitempty" doc:"directory; a relative one is below the server's"`
+	Cwd         string            `json:"cwd,omitempty" doc:"directory, relative to the server's"`
 	Env         map[string]string `json:"env,omitempty" doc:"variables to set"`
 	Shell       string            `json:"shell,omitempty" doc:"bash is the default" enum:"bash,sh,zsh,fish"`
 	Pty         *bool             `json:"pty,omitempty" doc:"give it a terminal; left out: as its session"`
