@@ -142,8 +142,9 @@ func TestMCPNoticeSaysHowAJobEnded(t *testing.T) {
 	n := a.notices(1)[0]
 	require.Equal(t, []any{"cancelled", "a client", "the last line"}, []any{n.Outcome, n.Cause[:len("a client")], n.LastLine})
 	require.Positive(t, n.DurationMS)
-	job = a.run(params{"command": "read -r x; echo last; kill -9 $$", "interactive": true, "background": true})
-	mustCall[core.RunResult](a, "write", params{"job_id": job.JobID, "text": "x\n", "wait_seconds": 0})
+	open := gate(t, d.file("gate"))
+	a.run(params{"command": "read x < gate; echo last; kill -9 $$", "background": true})
+	open()
 	n = a.notices(1)[0]
 	require.Equal(t, []any{"signaled", "KILL", 137, "last"}, []any{n.Outcome, n.Signal, n.ExitCode, n.LastLine})
 }

@@ -129,8 +129,12 @@ func reading(value json.RawMessage, t reflect.Type) json.RawMessage {
 		fits = string(said) == "true" || string(said) == "false"
 	case reflect.Slice:
 		fits = json.Valid(said) && said[0] == '['
-	case reflect.Map, reflect.Struct:
+	case reflect.Map:
 		fits = json.Valid(said) && said[0] == '{'
+	case reflect.Struct:
+		if fits = json.Valid(said) && said[0] == '{'; fits {
+			said, _ = readable(said, fieldTypes(t)) // a null in it is the decoder's
+		}
 	case reflect.Float64:
 		fits = isNumber(said)
 	default:

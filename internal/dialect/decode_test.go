@@ -84,24 +84,30 @@ func TestStringsForOtherTypes(t *testing.T) {
 		Pty  *bool             `json:"pty"`
 		List []string          `json:"list"`
 		Env  map[string]string `json:"env"`
+		In   *struct {
+			N int `json:"n"`
+		} `json:"in"`
 	}
 	five, half, yes, no, name := 5, 0.5, true, false, "5"
 	for arguments, want := range map[string]params{
-		`{"n":"5"}`:                          {N: &five},
-		`{"n":" 5\n"}`:                       {N: &five},
-		`{"n":"5.0"}`:                        {N: &five},
-		`{"n":5.0}`:                          {N: &five},
-		`{"big":2e3}`:                        {Big: 2000},
-		`{"big":"9007199254740993"}`:         {Big: 9007199254740993},
-		`{"wait":"0.5"}`:                     {Wait: &half},
-		`{"on":"true"}`:                      {On: true},
-		`{"on":"False"}`:                     {},
-		`{"pty":"True"}`:                     {Pty: &yes},
-		`{"pty":"false"}`:                    {Pty: &no},
-		`{"list":"[\"a\",\"b\"]"}`:           {List: []string{"a", "b"}},
-		`{"list":["5","true"]}`:              {List: []string{"5", "true"}},
-		`{"env":"{\"A\":\"1\"}"}`:            {Env: map[string]string{"A": "1"}},
-		`{"env":{"A":"1"}}`:                  {Env: map[string]string{"A": "1"}},
+		`{"n":"5"}`:                  {N: &five},
+		`{"n":" 5\n"}`:               {N: &five},
+		`{"n":"5.0"}`:                {N: &five},
+		`{"n":5.0}`:                  {N: &five},
+		`{"big":2e3}`:                {Big: 2000},
+		`{"big":"9007199254740993"}`: {Big: 9007199254740993},
+		`{"wait":"0.5"}`:             {Wait: &half},
+		`{"on":"true"}`:              {On: true},
+		`{"on":"False"}`:             {},
+		`{"pty":"True"}`:             {Pty: &yes},
+		`{"pty":"false"}`:            {Pty: &no},
+		`{"list":"[\"a\",\"b\"]"}`:   {List: []string{"a", "b"}},
+		`{"list":["5","true"]}`:      {List: []string{"5", "true"}},
+		`{"env":"{\"A\":\"1\"}"}`:    {Env: map[string]string{"A": "1"}},
+		`{"env":{"A":"1"}}`:          {Env: map[string]string{"A": "1"}},
+		`{"in":{"n":"5"}}`: {In: &struct {
+			N int `json:"n"`
+		}{5}},
 		`{"text":"5","name":"5"}`:            {Text: "5", Name: &name},
 		`{"text":"[\"a\"]"}`:                 {Text: `["a"]`},
 		`{"text":"null"}`:                    {Text: "null"},

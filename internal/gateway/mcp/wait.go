@@ -55,7 +55,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 	}
 	for _, job := range end.Jobs {
 		met := slices.Contains(end.Met, job.ID) || slices.Contains(end.Met, messages.JobID(job.UID))
-		seen := core.WaitedJob{JobRecord: core.Tell(job, time.Now()), Met: met}
+		seen := core.WaitedJob{JobRecord: c.record(ctx, job), Met: met}
 		if (met || job.State.Ended()) && len(job.Output) > 0 {
 			page, err := c.outputTail(ctx, job, most)
 			if page, err = instead(job, page, err); err != nil {
