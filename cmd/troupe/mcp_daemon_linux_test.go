@@ -40,7 +40,7 @@ func diesBetweenCalls(t *testing.T, m *mortal, a *agent, at killable) {
 	m.killed()
 	require.Equal(t, job.JobID, mustCall[core.Jobs](a, "list", nil).Jobs[0].JobID)
 	at.open()
-	require.Equal(t, []core.Notice{{JobID: job.JobID, Command: job.Command, Outcome: "exited", ExitCode: 5}}, a.notices(1))
+	require.Equal(t, []core.Notice{{JobID: job.JobID, Command: job.Command, Outcome: "exited", ExitCode: 5, LastLine: "through"}}, withoutTimes(a.notices(1)))
 	require.Equal(t, "through\n", mustCall[core.RunResult](a, "read", params{"job_id": job.JobID}).Output)
 	require.Equal(t, "after\n", a.run(params{"command": "echo after"}).Output)
 }

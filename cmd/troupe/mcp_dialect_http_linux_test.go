@@ -31,7 +31,7 @@ var manners = map[string]manner{
 	},
 	"opencode": {
 		config: "[opencode]\nbackground = true\n", here: params{"description": "looks"}, quick: params{"description": "looks"}, beside: params{"description": "lasts", "run_in_background": true},
-		list: "tasklist", other: "taskstop", finds: params{"task_id": "x"}, gone: "There is no background task x",
+		list: "tasklist", other: "taskstop", finds: params{"task_id": "x"}, gone: "There is no background task x", lives: true,
 	},
 	"copilot": {
 		patient: "[copilot]\ninitial_wait = '10m'\n",

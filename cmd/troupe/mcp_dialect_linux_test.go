@@ -91,10 +91,10 @@ func TestMCPSpeaksCopilot(t *testing.T) {
 	require.ElementsMatch(t, []string{"bash", "read_bash", "write_bash", "stop_bash", "list_bash"}, toolNames(a))
 	said, failed, _ := a.says("bash", params{"command": "echo hi; exit 4", "description": "fails"})
 	require.True(t, failed)
-	require.Equal(t, []string{"hi\n<command with id 0 exited with code 4; its shell is closed>"}, said)
+	require.Equal(t, []string{"hi\n<command with shellId: 0 exited with code 4; its shell is closed>"}, said)
 
 	said, _, _ = a.says("bash", params{"command": "read x; echo got $x", "description": "asks", "mode": "async", "shellId": "mine"})
-	require.Equal(t, []string{"<command started in the background with id mine>"}, said)
+	require.Equal(t, []string{"<command started in background with shellId: mine>"}, said)
 	said, _, details := a.says("write_bash", params{"shellId": "mine", "input": "yes{enter}", "delay": 10})
 	require.Contains(t, said[0], "got yes")
 	require.Equal(t, 0.0, details["exitCode"])
@@ -119,7 +119,7 @@ func TestMCPSpeaksCopilot(t *testing.T) {
 	require.Contains(t, said[0], strconv.Itoa(a.server.Process.Pid))
 	said, failed, details = a.says("read_bash", params{"shellId": "another", "delay": 1})
 	require.True(t, failed)
-	require.Contains(t, said[0], "Active shells:\n- mine")
+	require.Contains(t, said[0], "Active shell sessions:\n- mine")
 	require.Equal(t, "shell_unknown", details["telemetry"].(map[string]any)["shell_error_category"])
 
 	server := d.server("--dialect", "copilot")
@@ -148,4 +148,70 @@ func TestMCPSpeaksOpenCode(t *testing.T) {
 	require.NoError(t, a.in.Close())
 	server.ends(0)
 	require.NoDirExists(t, filepath.Dir(file))
+}
+
+// The output that a result of oh-my-pi's bash names is a resource, whole or in parts.
+func TestMCPArtifactOfOMPIsAResource(t *testing.T) {
+	t.Parallel()
+	a := serves(t, nil).agent(withSessions, nil, "--dialect", "omp")
+	templates, err := a.ListResourceTemplates(t.Context(), nil)
+	require.NoError(t, err)
+	var names []string
+	for _, template := range templates.ResourceTemplates {
+		names = append(names, template.URITemplate)
+	}
+	require.Contains(t, names, "artifact://{id}{?offset,limit}")
+	_, err = a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "artifact://0"})
+	require.Error(t, err, "nothing was long yet")
+	said, _, _ := a.says("bash", params{"command": "seq 20000"})
+	require.Contains(t, said[0], "Full: artifact://0")
+	whole := a.resource("artifact://0")
+	require.True(t, strings.HasPrefix(whole.Text, "1\n2\n") && strings.HasSuffix(whole.Text, "\n20000\n"))
+	require.EqualValues(t, []any{108_894, 108_894}, []any{int(whole.Meta["troupe/next"].(float64)), int(whole.Meta["troupe/size"].(float64))})
+	require.Equal(t, "2\n3\n", a.resource("artifact://0?offset=2&limit=4").Text)
+	require.Empty(t, a.resource("artifact://0?offset=200000").Text)
+	for _, uri := range []string{"artifact://1", "artifact://x", "artifact://..", "artifact://0?offset=-1"} {
+		_, err = a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		require.Error(t, err, uri)
+	}
+}
+
+// What today's oh-my-pi and Copilot CLI send is understood.
+func TestMCPTakesWhatTodaysVersionsSend(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	omp := d.agent(withSessions, nil, "--dialect", "omp")
+	said, failed, details := omp.says("bash", params{"command": "echo done", "timeout": 0})
+	require.False(t, failed)
+	require.Equal(t, true, details["timeoutDisabled"], said)
+	said, failed, _ = omp.says("bash", params{"command": "echo up; exec sleep 600", "name": "web", "ready": params{"log": "up", "timeout": 30}})
+	require.False(t, failed)
+	require.Contains(t, said[0], "It is ready.")
+	said, _, _ = omp.says("bash", params{"command": "V=5; echo $A", "env": params{"A": "1"}})
+	require.True(t, strings.HasPrefix(said[0], "1\n"), said)
+	said, _, _ = omp.says("bash", params{"command": "echo $V-$A"})
+	require.True(t, strings.HasPrefix(said[0], "5-\n"), said)
+
+	copilot := d.agent(withSessions, nil, "--dialect", "copilot")
+	said, failed, details = copilot.says("bash", params{"command": "echo hi"})
+	require.False(t, failed)
+	require.Equal(t, []string{"hi\n<exited with exit code 0>"}, said)
+	require.Equal(t, "0", details["shellId"])
+	said, _, _ = copilot.says("bash", params{"command": "sleep 600", "mode": "async"})
+	require.Equal(t, []string{"<command started in background with shellId: 1>"}, said)
+}
+
+// Each workdir of opencode has a shell that stays.
+func TestMCPOpenCodeKeepsAShell(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a := d.agent(withSessions, nil, "--dialect", "opencode")
+	bash := func(command, workdir string) string {
+		said, _, _ := a.says("bash", params{"command": command, "description": "try it", "workdir": workdir})
+		return said[0]
+	}
+	require.Equal(t, "no output", bash("export V=here; cd /usr", ""))
+	require.Equal(t, "/usr here\n", bash(`echo "$PWD $V"`, ""))
+	require.Equal(t, "/tmp \n", bash(`echo "$PWD $V"`, "/tmp"))
+	a.leaves()
 }

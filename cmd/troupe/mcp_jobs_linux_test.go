@@ -61,8 +61,8 @@ func TestMCPPromotedByAPerson(t *testing.T) {
 			require.Empty(t, a.run(params{"command": "true"}).Notifications)
 			open()
 			d.beside("wait", job).start().ends(4)
-			want := []core.Notice{{JobID: job, Name: "build-" + revision, Command: r.Command, Outcome: "exited", ExitCode: 4}}
-			require.Equal(t, want, a.notices(1))
+			want := []core.Notice{{JobID: job, Name: "build-" + revision, Command: r.Command, Outcome: "exited", ExitCode: 4, LastLine: "done"}}
+			require.Equal(t, want, withoutTimes(a.notices(1)))
 			require.Empty(t, a.run(params{"command": "true"}).Notifications)
 			read := mustCall[core.RunResult](a, "read", params{"job_id": "build-" + revision})
 			require.Equal(t, "begun\ndone\n", read.Output)

@@ -77,10 +77,10 @@ func TestSettingsOfOMP(t *testing.T) {
 			require.True(t, failed)
 			require.Contains(t, said, "timed out after 1 second")
 		}},
-		{"zero_timeout_disables", "zero_timeout_disables = true", nil, func(t *testing.T, a *agent) {
-			said, failed := a.bash("sleep 1.2; echo through", params{"timeout": 0})
-			require.False(t, failed, said)
-			require.Contains(t, said, "through")
+		{"zero_timeout_disables", "zero_timeout_disables = false", nil, func(t *testing.T, a *agent) {
+			said, failed := a.bash("sleep 600", params{"timeout": 0})
+			require.True(t, failed)
+			require.Contains(t, said, "timed out after 1 second")
 		}},
 		{"shell", "shell = '/bin/sh'", nil, func(t *testing.T, a *agent) {
 			said, _ := a.bash(`echo "<$0>"`, nil)

@@ -4,11 +4,13 @@
 // of one front end. It starts no process and changes no record. State between calls lives in a
 // session of the dialect, on top of a Host.
 //
+//	decode.go     decodes the arguments of a call
 //	defaults.go   fills in a session's log and clock, and combines contexts
 //	follow.go     follows a stream as it grows, and copies a part of it
 //	host.go       declares Host, the node as a dialect sees it
 //	jobs.go       asks a host for the jobs, sessions and input of a tool
 //	log.go        reads a stream as an io.ReaderAt
-//	tool.go       declares Tool, Call and Result, and decodes arguments
+//	schema.go     describes parameters to a model
+//	tool.go       declares Tool, Call and Result
 //	wait_end.go   waits for the end of a job, with retries
 package dialect

@@ -86,6 +86,7 @@ type MCPSettings struct {
 	Jobs     configCount `toml:"jobs"`     // live jobs
 	Sessions configCount `toml:"sessions"` // live shells and other sessions
 	Output   configSize  `toml:"output"`   // output of one job, in bytes
+	Shown    configSize  `toml:"shown"`    // output in a result of the core tools, in bytes
 	Env      []string    `toml:"env"`      // variables of troupe mcp that jobs get beyond the allow-list
 }
 

@@ -20,10 +20,11 @@ type OpenCodeSettings struct {
 	Background bool        `toml:"background"`
 	DataDir    string      `toml:"data_dir"`
 	Shell      string      `toml:"shell"`
+	OneShot    bool        `toml:"one_shot"`
 }
 
 // OMPSettings configures the dialect omp. Absent settings have the family's default, except
-// that background jobs are on: the tool job needs them.
+// that background jobs are on, which the tool job needs, and that timeout: 0 is no deadline.
 type OMPSettings struct {
 	Async               *bool       `toml:"async"`
 	AutoBackground      bool        `toml:"auto_background"`
@@ -32,7 +33,7 @@ type OMPSettings struct {
 	Jobs                configCount `toml:"jobs"` // limit of background jobs
 	HeadTail            *bool       `toml:"strip_trailing_head_tail"`
 	MaxTimeout          Duration    `toml:"max_timeout"`
-	NoTimeout           bool        `toml:"zero_timeout_disables"`
+	NoTimeout           *bool       `toml:"zero_timeout_disables"`
 	Shell               string      `toml:"shell"`
 	OneShot             bool        `toml:"one_shot"`
 	Intercept           bool        `toml:"intercept"`

@@ -114,7 +114,16 @@ func (s *dialectFactory) files(name string) *artifact.Dir {
 // closers is a session with functions that Close calls in order.
 type closers struct {
 	mcp.Session
-	ends []func(context.Context) error
+	files *artifact.Store // nil: none
+	ends  []func(context.Context) error
+}
+
+// Artifact implements mcp.Artifacts.
+func (c closers) Artifact(id string) (string, error) {
+	if c.files == nil {
+		return "", artifact.ErrNoDirectory
+	}
+	return c.files.Find(id)
 }
 
 // Close implements mcp.Session.

@@ -28,7 +28,8 @@ func (s *dialectFactory) omp() (*mcp.Dialect, error) {
 	jobs := omp.MaxJobs(int(s.at.OMP.Jobs))
 	tools := append([]string{"bash", "job"}, s.beside...)
 	return &mcp.Dialect{
-		Tools: omp.New(omp.Options{Settings: settings, FS: disk.Files{}}).Tools(),
+		Artifacts: true,
+		Tools:     omp.New(omp.Options{Settings: settings, FS: disk.Files{}}).Tools(),
 		Open: func(at mcp.Place) (mcp.Session, error) {
 			o := omp.Options{
 				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Home: s.home, Env: s.env, SessionID: at.Name, Settings: settings, Tools: tools,
@@ -40,7 +41,7 @@ func (s *dialectFactory) omp() (*mcp.Dialect, error) {
 				Deliver: func(_ context.Context, d omp.Delivery) error { at.Tell(d.Text, d.Told); return nil },
 			})
 			session := omp.New(o)
-			return closers{session, []func(context.Context) error{
+			return closers{session, o.Files, []func(context.Context) error{
 				func(ctx context.Context) error { o.Jobs.Dispose(ctx); return nil }, session.Close,
 				func(context.Context) error {
 					if dir == nil {
@@ -83,7 +84,7 @@ func ompDialect(c *config.OMPSettings, s *dialectFactory) (omp.Settings, error) 
 		o.PollWait = c.PollWait.Duration
 	}
 	o.StripTrailingHeadTail = c.HeadTail == nil || *c.HeadTail
-	o.MaxTimeout, o.ZeroTimeoutDisables = c.MaxTimeout.Seconds(), c.NoTimeout
+	o.MaxTimeout, o.ZeroTimeoutDisables = c.MaxTimeout.Seconds(), c.NoTimeout == nil || *c.NoTimeout
 	o.ShellPath, o.ShellPrefix, o.OneShot, o.PassEnv, o.Quota = c.Shell, s.prefix, c.OneShot, s.pass, s.quota
 	o.Interceptor, o.SearchTool = c.Intercept, c.SearchTool
 	for _, r := range c.Rules {

@@ -92,7 +92,7 @@ func Serve(m *cli.Main, f *Flags) error {
 	defer done()
 	server := mcp.New(mcp.Options{
 		Dialect: dialect,
-		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log,
+		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log, Window: int(at.MCP.Shown),
 		Quota:  messages.ScopeQuota{Jobs: int(at.MCP.Jobs), Sessions: int(at.MCP.Sessions)},
 		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.Umask(), Limits: engine.OwnLimits(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
 	})

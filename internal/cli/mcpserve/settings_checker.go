@@ -80,8 +80,11 @@ func (c *settingsChecker) atMost(setting string, given, most config.Duration) {
 	}
 }
 
-// mcp checks the settings of the table mcp that dialects use.
+// mcp checks the settings of the table mcp.
 func (c *settingsChecker) mcp(s config.MCPSettings) {
+	if s.Shown > messages.MaxViewBytes {
+		c.wrong("mcp.shown", "is %d bytes; it must be at most %d", s.Shown, messages.MaxViewBytes)
+	}
 	for _, name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "= \t\n\x00") {
 			c.wrong("mcp.env", "has %q; use names of variables, without values", name)

@@ -32,7 +32,7 @@ func TestR230_ReadWaitsForTheDelay(t *testing.T) {
 		j := <-h.first
 		h.writes(j, "so far")
 		began := time.Now()
-		assert.Contains(t, r.read("a", 42).Text, "so far\n<command with id a is still running after 42 seconds. If the output")
+		assert.Contains(t, r.read("a", 42).Text, "so far\n<command with shellId: a is still running after 42 seconds. If the output")
 		assert.Equal(t, 42*time.Second, time.Since(began))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // a wait can be interrupted; the command goes on
 		defer cancel()
@@ -44,7 +44,7 @@ func TestR230_ReadWaitsForTheDelay(t *testing.T) {
 	detached := rigOn(t, detaching(t))
 	result := detached.call("bash", args{"command": `printf '\033[31mprogress\033[0m\n'; sleep 1000`, "description": "", "mode": "async", "detach": true, "shellId": "d"})
 	detached.wrote("d", "progress")
-	assert.Regexp(t, `^progress\n<detached command with id d is still running after 0.1 seconds; all its output is in `+details(t, result).LogPath+`>$`, detached.read("d", 0).Text)
+	assert.Regexp(t, `^progress\n<detached command with shellId: d is still running after 0.1 seconds; all its output is in `+details(t, result).LogPath+`>$`, detached.read("d", 0).Text)
 	detached.call("stop_bash", args{"shellId": "d"})
 }
 
@@ -57,13 +57,13 @@ func TestR231_ReadReturnsWhatHasAccumulated(t *testing.T) {
 		for range 2 { // repeated reads repeat it
 			text := r.read("a", 0)
 			assert.False(t, text.IsError)
-			assert.True(t, strings.HasPrefix(text.Text, "one\n<command with id a is still running after 0.1 seconds. "), text.Text)
+			assert.True(t, strings.HasPrefix(text.Text, "one\n<command with shellId: a is still running after 0.1 seconds. "), text.Text)
 		}
 		g.Open()
 		end := r.read("a", 60)
 		assert.False(t, end.IsError)
-		assert.Equal(t, "one\ntwo\n<command with id a completed with exit code 3>", end.Text)
-		assert.Equal(t, "<command with id a completed with exit code 3>", r.read("a", 60).Text) // the buffer is cleared
+		assert.Equal(t, "one\ntwo\n<command with shellId: a completed with exit code 3>", end.Text)
+		assert.Equal(t, "<command with shellId: a completed with exit code 3>", r.read("a", 60).Text) // the buffer is cleared
 	})
 }
 
@@ -76,10 +76,10 @@ func TestR232_Write(t *testing.T) {
 	}
 	r.async("a", `read -rp 'name? ' name; echo "hello $name"`)
 	r.wrote("a", "name?")
-	assert.Equal(t, "name? me\nhello me\n<command with id a completed with exit code 0>", r.write("a", "me{enter}").Text)
+	assert.Equal(t, "name? me\nhello me\n<command with shellId: a completed with exit code 0>", r.write("a", "me{enter}").Text)
 	late := r.write("a", "more\n")
 	assert.True(t, late.IsError)
-	assert.Equal(t, "<no command with id a takes input now: the input was not sent>", late.Text)
+	assert.Equal(t, "<no command with shellId: a takes input now: the input was not sent>", late.Text)
 
 	synctest.Test(t, func(t *testing.T) {
 		r, h := playedRig(t)
@@ -89,20 +89,20 @@ func TestR232_Write(t *testing.T) {
 			began := time.Now()
 			text := r.call("write_bash", args{"shellId": "a", "input": "x\n", "delay": delay}).Text
 			assert.Equal(t, want, time.Since(began), delay)
-			assert.Contains(t, text, "<command with id a is still running after "+spoken(want)+" seconds")
+			assert.Contains(t, text, "<command with shellId: a is still running after "+spoken(want)+" seconds")
 		}
 		bad := r.call("write_bash", args{"shellId": "a", "input": "x", "delay": 601})
 		assert.Equal(t, "delay is 601; it must be in the range 0..600 seconds", bad.Text)
 		assert.Equal(t, "x\r", h.typed[0])
 		h.stuck = true // who does not read holds nobody up for longer
 		began := time.Now()
-		assert.Contains(t, r.call("write_bash", args{"shellId": "a", "input": "x", "delay": 10}).Text, "Not all of the input was read yet.\n<command with id a is still running")
+		assert.Contains(t, r.call("write_bash", args{"shellId": "a", "input": "x", "delay": 10}).Text, "Not all of the input was read yet.\n<command with shellId: a is still running")
 		assert.Equal(t, 10*time.Second, time.Since(began))
 		h.exits(j, 0)
 	})
 	detached := rigOn(t, detaching(t))
 	detached.call("bash", args{"command": "sleep 1000", "description": "", "mode": "async", "detach": true, "shellId": "d"})
-	assert.Equal(t, "<no command with id d takes input now: the input was not sent>", detached.write("d", "x").Text)
+	assert.Equal(t, "<no command with shellId: d takes input now: the input was not sent>", detached.write("d", "x").Text)
 	detached.call("stop_bash", args{"shellId": "d"})
 }
 
@@ -112,9 +112,9 @@ func TestR233_Stop(t *testing.T) {
 		r.async("a", "sleep 1000")
 		empty := r.call("stop_bash", args{"shellId": ""})
 		assert.True(t, empty.IsError)
-		assert.Equal(t, "The shellId is empty. Name the shell to stop.\nActive shells:\n- a: running", empty.Text)
+		assert.Equal(t, "The shellId is empty. Name the shell to stop.\nActive shell sessions:\n- a: running", empty.Text)
 		uid := r.job("a")
-		assert.Equal(t, "<command with id a stopped>", r.call("stop_bash", args{"shellId": "a"}).Text)
+		assert.Equal(t, "<command with shellId: a stopped>", r.call("stop_bash", args{"shellId": "a"}).Text)
 		job, err := dialect.Job(context.Background(), r.options.Host, uid)
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, job.End.Outcome)
@@ -122,7 +122,7 @@ func TestR233_Stop(t *testing.T) {
 		assert.Empty(t, r.Views().Sessions)
 		r.async("idle", "true")
 		r.over("idle")
-		assert.Equal(t, "<command with id idle stopped>", r.call("stop_bash", args{"shellId": "idle"}).Text)
+		assert.Equal(t, "<command with shellId: idle stopped>", r.call("stop_bash", args{"shellId": "idle"}).Text)
 		assert.Empty(t, r.Views().Sessions)
 	})
 	t.Run("as a person does it, past the queue", func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestR233_Stop(t *testing.T) {
 		r.promotable("0")
 		result, err := r.Cancel(context.Background(), "0")
 		require.NoError(t, err)
-		assert.Equal(t, "<command with id 0 stopped>", result.Text)
-		assert.Contains(t, (<-call).Text, "<command with id 0 exited with the error: it was stopped")
+		assert.Equal(t, "<command with shellId: 0 stopped>", result.Text)
+		assert.Contains(t, (<-call).Text, "<command with shellId: 0 exited with the error: it was stopped")
 		r.silent()
 	})
 }
@@ -145,7 +145,7 @@ func TestR289_ADetachedCommandIsStopped(t *testing.T) {
 	begin("d", "sleep 1000")
 	uid := r.job("d")
 	stopped := r.call("stop_bash", args{"shellId": "d"})
-	assert.Equal(t, "<command with id d stopped>", stopped.Text)
+	assert.Equal(t, "<command with shellId: d stopped>", stopped.Text)
 	assert.Equal(t, "stopped", details(t, stopped).Telemetry["shell_status"])
 	job, err := dialect.Job(context.Background(), r.options.Host, uid)
 	require.NoError(t, err)
@@ -153,14 +153,14 @@ func TestR289_ADetachedCommandIsStopped(t *testing.T) {
 	assert.Equal(t, "stopped by its agent", job.End.Cause.Reason)
 	r.over("d")
 	assert.Equal(t, StatusCancelled, r.Tasks(context.Background())[0].Status)
-	assert.Equal(t, "The shell with id d was stopped.\nThere are no active shells.", r.read("d", 1).Text)
+	assert.Equal(t, "The shell with id d was stopped.\n<no active shell sessions>", r.read("d", 1).Text)
 	assert.Equal(t, "already_stopped", details(t, r.call("stop_bash", args{"shellId": "d"})).Telemetry["shell_status"])
 
 	begin("gone", "true")
 	r.over("gone")
 	result := r.call("stop_bash", args{"shellId": "gone"})
 	assert.False(t, result.IsError)
-	assert.Equal(t, "<detached command with id gone is gone already: nothing was stopped>", result.Text)
+	assert.Equal(t, "<detached command with shellId: gone is gone already: nothing was stopped>", result.Text)
 	assert.Equal(t, "already_gone", details(t, result).Telemetry["shell_status"])
 }
 
@@ -172,7 +172,7 @@ func TestR234_AStopOfNothingSucceeds(t *testing.T) {
 		return result.Text, details(t, result).Telemetry["shell_status"]
 	}
 	text, status := stop("never")
-	assert.Equal(t, "Invalid shell id never: no such shell was ever created, so there is nothing to stop.\nThere are no active shells.", text)
+	assert.Equal(t, "Invalid shell id never: no such shell was ever created, so there is nothing to stop.\n<no active shell sessions>", text)
 	assert.Equal(t, "never_created", status)
 	r.sync("true")
 	_, status = stop("0")
@@ -207,7 +207,7 @@ func TestR235_TheList(t *testing.T) {
 		}
 		return text
 	}
-	assert.Equal(t, "There are no shells.", list())
+	assert.Equal(t, "<no active shell sessions>", list())
 	r.async("a", "true")
 	r.over("a")
 	r.read("a", 1)
@@ -216,9 +216,9 @@ func TestR235_TheList(t *testing.T) {
 	r.call("bash", args{"command": "echo hi; exit 3", "description": "", "mode": "async", "detach": true, "shellId": "d"})
 	r.over("d")
 	now = now.Add(90 * time.Second)
-	assert.Equal(t, "- id: a, pid: P, mode: async, attachment: attached, status: running, elapsed: 90 s, commands: 2, unread output: yes\n"+
+	assert.Equal(t, "- shellId: a, pid: P, mode: async, attachment: attached, status: running, elapsed: 90 s, commands: 2, unread output: yes\n"+
 		"  command: echo first line …\n"+
-		"- id: d, pid: P, mode: async, attachment: detached, status: completed with exit code 3, elapsed: 0 s, commands: 1, unread output: yes\n"+
+		"- shellId: d, pid: P, mode: async, attachment: detached, status: completed with exit code 3, elapsed: 0 s, commands: 1, unread output: yes\n"+
 		"  command: echo hi; exit 3", list())
 	r.read("a", 0)
 	r.read("d", 0)
@@ -231,7 +231,7 @@ func TestR235_TheList(t *testing.T) {
 func TestR236_MissingShellsAreClassified(t *testing.T) {
 	r := newRig(t)
 	r.async("live", "sleep 1000")
-	active := "\nActive shells:\n- live: running"
+	active := "\nActive shell sessions:\n- live: running"
 	missing := func(id string) (string, Category) {
 		result := r.read(id, 1)
 		assert.True(t, result.IsError)

@@ -119,7 +119,7 @@ func (s *Session) enter(ctx context.Context, id string, p ExecuteParams) *execut
 		s.forget(before)
 	}
 	e := &execution{
-		id: id, command: kept(*p.Command), description: kept(*p.Description), async: p.Async(), detached: p.Detached(),
+		id: id, command: kept(*p.Command), description: kept(p.Description), async: p.Async(), detached: p.Detached(),
 		text: *p.Command, digest: hash(*p.Command), length: len(*p.Command),
 		uid: messages.UID(ulid.Make().String()), began: s.options.Now(), out: s.newCapture(), done: make(chan struct{}),
 	}

@@ -118,7 +118,7 @@ func TestR209_ADetachedCommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
 				<-held.Met
 				stopped, err := r.Cancel(context.Background(), "a")
 				assert.NoError(t, err)
-				assert.Equal(t, "<command with id a stopped>", stopped.Text)
+				assert.Equal(t, "<command with shellId: a stopped>", stopped.Text)
 				close(held.Goes)
 			})
 			soon(t, "the call", func() {

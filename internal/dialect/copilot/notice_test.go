@@ -24,7 +24,7 @@ func TestR238_NoticesHangOnTheTask(t *testing.T) {
 		assert.Equal(t, `{"type":"shell_completed","shellId":"a","exitCode":0,"description":"says hi"}`, jsonOf(t, n))
 		assert.Equal(t, `The command "says hi" (id a) completed. Use read_bash with this id to get its output.`, n.Text)
 		assert.Equal(t, "says hi: completed", n.Short)
-		assert.Equal(t, "hi\n<command with id a completed with exit code 0>", r.read("a", 0).Text)
+		assert.Equal(t, "hi\n<command with shellId: a completed with exit code 0>", r.read("a", 0).Text)
 
 		r.call("bash", args{"command": "exit_() { return 3; }; exit_", "description": "", "mode": "async", "shellId": "b"})
 		n = r.notice()
@@ -133,7 +133,7 @@ func TestR286_StreamsAreMerged(t *testing.T) {
 		r := newRig(t, changes...)
 		r.async("a", "for i in 1 2 3; do echo out $i; echo err $i >&2; done")
 		r.over("a")
-		assert.Equal(t, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n<command with id a completed with exit code 0>", r.read("a", 0).Text)
+		assert.Equal(t, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n<command with shellId: a completed with exit code 0>", r.read("a", 0).Text)
 		job, err := dialect.Job(context.Background(), r.options.Host, r.job("a"))
 		require.NoError(t, err)
 		require.Len(t, job.Output, 1)

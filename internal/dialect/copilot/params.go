@@ -48,11 +48,10 @@ func (s *ShellID) UnmarshalJSON(data []byte) error {
 // maxShellID bounds an id in bytes; it is part of texts, tables and file names.
 const maxShellID = 128
 
-// ExecuteParams holds the parameters of the tool that runs a command. Command and
-// Description are required.
+// ExecuteParams holds the parameters of the tool that runs a command. Command is required.
 type ExecuteParams struct {
 	Command     *string  `json:"command"`
-	Description *string  `json:"description"`
+	Description string   `json:"description"`
 	ShellID     ShellID  `json:"shellId"`
 	Mode        string   `json:"mode"`
 	Detach      bool     `json:"detach"`
@@ -82,8 +81,6 @@ func (p ExecuteParams) Check() *messages.Error {
 	switch {
 	case p.Command == nil:
 		return messages.Invalid("command", fmt.Sprintf(textMissing, "command"))
-	case p.Description == nil:
-		return messages.Invalid("description", fmt.Sprintf(textMissing, "description"))
 	case strings.TrimSpace(*p.Command) == "":
 		return messages.Invalid("empty_command", textEmptyCommand)
 	case p.Mode != "" && p.Mode != ModeSync && p.Mode != ModeAsync:

@@ -25,8 +25,8 @@ func TestR222_EachCommandIsAFreshProcess(t *testing.T) {
 	assert.NotContains(t, newRig(t).Tools()[0].Description, "does not persist")
 	assert.Equal(t, "out\nerr\nout again\n<exited with exit code 0>", r.sync("echo out; echo err >&2; echo out again").Text)
 	assert.Equal(t, "bash --norc --noprofile -c\n<exited with exit code 0>", r.sync(`tr '\0' '\n' </proc/$$/cmdline | head -n 4 | tr '\n' ' '; echo`).Text)
-	assert.Equal(t, "<command with id a completed with exit code 0>", r.inShell("a", "cd /usr; V=5"))
-	assert.Equal(t, r.dir+"\n<command with id a completed with exit code 0>", r.inShell("a", `echo "$PWD $V"`))
+	assert.Equal(t, "<command with shellId: a completed with exit code 0>", r.inShell("a", "cd /usr; V=5"))
+	assert.Equal(t, r.dir+"\n<command with shellId: a completed with exit code 0>", r.inShell("a", `echo "$PWD $V"`))
 	sandboxed := newRig(t, settings(func(s *Settings) {
 		s.SpawnBackend, s.Shell = true, Bash(false)
 		s.Shell.Sandbox = true
@@ -97,7 +97,7 @@ func TestR225_TheEndOfAProcess(t *testing.T) {
 	killed := r.sync("kill -9 $$ 4194304")
 	assert.True(t, killed.IsError)
 	assert.Equal(t, 1, *details(t, killed).ExitCode)
-	assert.Equal(t, "<command with id 2 exited with the error: it was ended by signal KILL>", killed.Text)
+	assert.Equal(t, "<command with shellId: 2 exited with the error: it was ended by signal KILL>", killed.Text)
 
 	broken := newRig(t, func(o *Options) {
 		o.Settings.SpawnBackend, o.Settings.Shell = true, Bash(false)
@@ -105,7 +105,7 @@ func TestR225_TheEndOfAProcess(t *testing.T) {
 	})
 	result := broken.sync("true")
 	assert.True(t, result.IsError)
-	assert.Regexp(t, `^<command with id 0 exited with the error: .*/no/such/shell.*>$`, result.Text)
+	assert.Regexp(t, `^<command with shellId: 0 exited with the error: .*/no/such/shell.*>$`, result.Text)
 	assert.Equal(t, 1, *details(t, result).ExitCode)
 	assert.Equal(t, []Status{"idle", "running", "completed", "failed"}, []Status{StatusIdle, StatusRunning, StatusCompleted, StatusFailed})
 }

@@ -28,27 +28,27 @@ func (r *rig) inShell(id, command string) string {
 func TestR211_AShellKeepsItsState(t *testing.T) {
 	r := newRig(t)
 	assert.Equal(t, Capabilities{TTYSupport: true, TerminalInput: true}, r.Capabilities())
-	assert.Equal(t, "<command with id a completed with exit code 0>", r.inShell("a", "cd /usr; V=5; f() { echo of f; }; export E=6"))
-	assert.Equal(t, "/usr 5 of f 6\n<command with id a completed with exit code 0>", r.inShell("a", `echo "$PWD $V $(f)" $(sh -c 'echo $E')`))
-	assert.Equal(t, r.dir+"\n<command with id b completed with exit code 0>", r.inShell("b", "pwd"))
+	assert.Equal(t, "<command with shellId: a completed with exit code 0>", r.inShell("a", "cd /usr; V=5; f() { echo of f; }; export E=6"))
+	assert.Equal(t, "/usr 5 of f 6\n<command with shellId: a completed with exit code 0>", r.inShell("a", `echo "$PWD $V $(f)" $(sh -c 'echo $E')`))
+	assert.Equal(t, r.dir+"\n<command with shellId: b completed with exit code 0>", r.inShell("b", "pwd"))
 	assert.Regexp(t, "^/dev/pts/", r.inShell("a", "tty"))
 }
 
 func TestR212_TheShellAndItsInit(t *testing.T) {
 	r := newRig(t, env("HISTFILE=/x", "PS1=old> ", "PS2=more> ", "TERM=vt100"))
-	assert.Equal(t, "80 120\nxterm-color\n[][][]\n<command with id a completed with exit code 0>",
+	assert.Equal(t, "80 120\nxterm-color\n[][][]\n<command with shellId: a completed with exit code 0>",
 		r.inShell("a", `stty size; echo $TERM; echo "[$PS1][$PS2][$HISTFILE]"`))
 	for _, file := range []string{".bashrc", ".bash_profile", ".profile"} {
 		require.NoError(t, os.WriteFile(filepath.Join(r.dir, file), []byte("echo noise; WAS=here\n"), 0o600))
 	}
-	assert.Equal(t, "[]\n<command with id b completed with exit code 0>", r.inShell("b", `echo "[$WAS]"`)) // --norc --noprofile
+	assert.Equal(t, "[]\n<command with shellId: b completed with exit code 0>", r.inShell("b", `echo "[$WAS]"`)) // --norc --noprofile
 
 	profile := settings(func(s *Settings) { s.Shell = Bash(true) })
 	file := filepath.Join(t.TempDir(), "env")
 	require.NoError(t, os.WriteFile(file, []byte("FROM=bashenv; PS1='loud> '; echo said at the start\n"), 0o600))
 	inProfile := newRig(t, profile, env("BASH_ENV="+file))
-	assert.Equal(t, "[bashenv][]\n<command with id a completed with exit code 0>", inProfile.inShell("a", `echo "[$FROM][$PS1]"`))
-	assert.Equal(t, "[bashenv]\n<command with id a completed with exit code 0>", inProfile.inShell("a", `echo "[$FROM]"`))
+	assert.Equal(t, "[bashenv][]\n<command with shellId: a completed with exit code 0>", inProfile.inShell("a", `echo "[$FROM][$PS1]"`))
+	assert.Equal(t, "[bashenv]\n<command with shellId: a completed with exit code 0>", inProfile.inShell("a", `echo "[$FROM]"`))
 	unreadable := newRig(t, profile, env("BASH_ENV=/no/such/file"))
 	assert.Equal(t, "hi\n<exited with exit code 0>", unreadable.sync("echo hi").Text)
 
@@ -56,7 +56,7 @@ func TestR212_TheShellAndItsInit(t *testing.T) {
 	failed := newRig(t, profile, env("BASH_ENV="+file))
 	result := failed.sync("echo hi")
 	assert.True(t, result.IsError)
-	assert.Equal(t, "<command with id 0 exited with the error: the shell could not be set up: its init ended with code 9>", result.Text)
+	assert.Equal(t, "<command with shellId: 0 exited with the error: the shell could not be set up: its init ended with code 9>", result.Text)
 	assert.Empty(t, failed.Views().Sessions)
 
 	synctest.Test(t, func(t *testing.T) { // an init that hangs has 60 seconds
@@ -67,7 +67,7 @@ func TestR212_TheShellAndItsInit(t *testing.T) {
 			h.end(init, messages.Record{End: messages.End{Outcome: messages.TimedOut}})
 		})
 		result := r.sync("echo hi")
-		assert.Equal(t, "<command with id 0 exited with the error: the shell could not be set up: its init took longer than 1m0s>", result.Text)
+		assert.Equal(t, "<command with shellId: 0 exited with the error: the shell could not be set up: its init took longer than 1m0s>", result.Text)
 		assert.Empty(t, h.first)
 		assert.Empty(t, r.Views().Sessions)
 	})
@@ -93,7 +93,7 @@ func TestR213_NothingButTheCommandIsShown(t *testing.T) {
 	g := dialecttest.NewGate(t)
 	r.async("a", "("+g.Wait()+"; echo late) & echo now")
 	r.over("a")
-	assert.Equal(t, "now\n<command with id a completed with exit code 0>", r.read("a", 1).Text)
+	assert.Equal(t, "now\n<command with shellId: a completed with exit code 0>", r.read("a", 1).Text)
 	g.Open()
 }
 
@@ -119,8 +119,8 @@ func TestR214_ACommandThatIsNoneEndsAtOnce(t *testing.T) {
 	assert.NotContains(t, r.Views().Sessions, "a") // it is shut down
 	result := r.read("a", 1)
 	assert.True(t, result.IsError)
-	assert.Equal(t, "buffered\n<command with id a exited with code 3; its shell is closed>", result.Text)
-	assert.Equal(t, "hi\n<command with id a completed with exit code 0>", r.inShell("a", "echo hi")) // and another is made
+	assert.Equal(t, "buffered\n<command with shellId: a exited with code 3; its shell is closed>", result.Text)
+	assert.Equal(t, "hi\n<command with shellId: a completed with exit code 0>", r.inShell("a", "echo hi")) // and another is made
 }
 
 func TestR215_TheTerminalAnswersAndTheModelSeesText(t *testing.T) {
@@ -130,7 +130,7 @@ func TestR215_TheTerminalAnswersAndTheModelSeesText(t *testing.T) {
 	assert.Equal(t, "redplain\nab\n<exited with exit code 0>", r.sync(`printf '\033[31mred\033[0mplain\r\n\033]0;title\aa\rb\n'`).Text)
 	r.async("a", `printf '\033[1'; sleep 0.05; printf 'mbold\033[0m \xc3'; sleep 0.05; printf '\xa9\n'`) // pieces of one sequence
 	r.over("a")
-	assert.Equal(t, "bold é\n<command with id a completed with exit code 0>", r.read("a", 1).Text)
+	assert.Equal(t, "bold é\n<command with shellId: a completed with exit code 0>", r.read("a", 1).Text)
 }
 
 func TestR216_ACompletionIsAnEvent(t *testing.T) {
@@ -143,7 +143,7 @@ func TestR216_ACompletionIsAnEvent(t *testing.T) {
 			time.Sleep(123456 * time.Microsecond)
 			h.exits(j, 0)
 		})
-		assert.Equal(t, "<command with id a completed with exit code 0>", r.read("a", 600).Text)
+		assert.Equal(t, "<command with shellId: a completed with exit code 0>", r.read("a", 600).Text)
 		assert.Equal(t, 123456*time.Microsecond, time.Since(began))
 		r.async("a", "x")
 		began = time.Now()
@@ -183,7 +183,7 @@ func TestR217_InputIsTextAndKeys(t *testing.T) {
 	long := r.write("c", strings.Repeat("x", 5000)+"\n")
 	assert.True(t, long.IsError)
 	assert.Contains(t, long.Text, "4095")
-	assert.Equal(t, "ready\nshort\n5\n<command with id c completed with exit code 0>", r.write("c", "short\n").Text)
+	assert.Equal(t, "ready\nshort\n5\n<command with shellId: c completed with exit code 0>", r.write("c", "short\n").Text)
 }
 
 // alive says whether a process is there and no zombie.
@@ -214,7 +214,7 @@ echo pid $$; echo up; sleep 1000`)
 		}
 	}
 	require.Len(t, pids, 4)
-	assert.Equal(t, "<command with id a stopped>", r.call("stop_bash", args{"shellId": "a"}).Text)
+	assert.Equal(t, "<command with shellId: a stopped>", r.call("stop_bash", args{"shellId": "a"}).Text)
 	for _, pid := range pids {
 		assert.False(t, alive(t, pid), pid)
 	}
@@ -227,8 +227,8 @@ func TestR219_ADetachedCommandIsStartedBesideTheTerminal(t *testing.T) {
 	r.over("a")
 	result := r.call("bash", args{"command": `readlink /proc/self/fd/0; tty; echo out; echo err >&2`, "description": "", "mode": "async", "detach": true, "shellId": "a"})
 	r.over("a")
-	assert.Equal(t, "<command started detached with id a; its output goes to "+details(t, result).LogPath+">", result.Text)
-	assert.Equal(t, "/dev/null\nnot a tty\nout\nerr\n<command with id a completed with exit code 0>", r.read("a", 1).Text)
+	assert.Equal(t, "<command started in detached background with shellId: a>\nIts output goes to "+details(t, result).LogPath, result.Text)
+	assert.Equal(t, "/dev/null\nnot a tty\nout\nerr\n<command with shellId: a completed with exit code 0>", r.read("a", 1).Text)
 	log, err := os.ReadFile(details(t, result).LogPath)
 	require.NoError(t, err)
 	assert.Equal(t, "/dev/null\nnot a tty\nout\nerr\n", string(log))
@@ -244,7 +244,7 @@ func TestR220_AnAbortShutsTheShellDown(t *testing.T) {
 		r.beside.Go(func() {
 			defer close(done)
 			command := "sleep 1000"
-			_, err = r.Execute(ctx, ExecuteParams{Command: &command, Description: new(string), ShellID: "a"}, nil)
+			_, err = r.Execute(ctx, ExecuteParams{Command: &command, ShellID: "a"}, nil)
 		})
 		r.promotable("a")
 		uid := r.job("a")

@@ -44,7 +44,7 @@ func TestR193_IdsAreCountedAndCallsQueue(t *testing.T) {
 		}
 		run := func(name, command string) {
 			r.beside.Go(func() {
-				_, _ = r.Execute(t.Context(), ExecuteParams{Command: &command, Description: &name, ShellID: "s"}, nil)
+				_, _ = r.Execute(t.Context(), ExecuteParams{Command: &command, Description: name, ShellID: "s"}, nil)
 				said(name)
 			})
 			synctest.Wait()
@@ -96,10 +96,10 @@ func TestR194_OneCommandAtATime(t *testing.T) {
 		before := r.job("a")
 		busy := r.async("a", "echo second")
 		assert.True(t, busy.IsError)
-		assert.Equal(t, "<a command with id a is already running. Use read_bash to wait for it, or stop_bash to stop it>", busy.Text)
+		assert.Equal(t, "<a command with shellId: a is already running. Use read_bash to wait for it, or stop_bash to stop it>", busy.Text)
 		assert.Equal(t, before, r.job("a"))
 		assert.Equal(t, []string{"a"}, r.Views().CurrentExecutions)
-		assert.Contains(t, r.read("a", 0).Text, "first\n<command with id a is still running")
+		assert.Contains(t, r.read("a", 0).Text, "first\n<command with shellId: a is still running")
 	})
 }
 
@@ -146,11 +146,11 @@ func TestR196_ASyncCommandThatTakesLonger(t *testing.T) {
 			r := newRig(t, change, late(500*time.Millisecond, map[string]string{works: "working", waits: ""}))
 			long := r.sync(works)
 			assert.False(t, long.IsError)
-			assert.Equal(t, "working\n<command with id 0 is still running after 0.5 seconds. "+hints[name][0]+">", long.Text)
+			assert.Equal(t, "working\n<command with shellId: 0 is still running after 0.5 seconds. "+hints[name][0]+">", long.Text)
 			d := details(t, long)
 			assert.Equal(t, []any{"0", StatusRunning, Background, Attached}, []any{d.ShellID, d.Status, d.ExecutionMode, d.AttachmentMode})
 			silent := r.sync(waits)
-			assert.Equal(t, "<command with id 1 is still running after 0.5 seconds. "+hints[name][1]+">", silent.Text)
+			assert.Equal(t, "<command with shellId: 1 is still running after 0.5 seconds. "+hints[name][1]+">", silent.Text)
 			assert.Equal(t, []string{"0", "1"}, r.Views().CurrentExecutions)
 		})
 	}
@@ -167,7 +167,7 @@ func TestR196_ASyncCommandThatTakesLonger(t *testing.T) {
 		r.silent()
 		g.Open()
 		assert.Equal(t, "0", r.notice().ShellID)
-		assert.Equal(t, "done\n<command with id 0 completed with exit code 0>", r.read("0", 5).Text)
+		assert.Equal(t, "done\n<command with shellId: 0 completed with exit code 0>", r.read("0", 5).Text)
 	})
 }
 
@@ -205,7 +205,7 @@ func TestR197_PromotionByTheUser(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, could)
 		moved := <-call
-		assert.Equal(t, "<command with id 0 was moved to background by the user. You will be told when it ends. "+
+		assert.Equal(t, "<command with shellId: 0 was moved to background by the user. You will be told when it ends. "+
 			"The user has seen this already: do not reply about it, and make no further tool call for this command>", moved.Text)
 		assert.False(t, moved.IsError)
 		assert.True(t, details(t, moved).HiddenFromUser)
@@ -214,7 +214,7 @@ func TestR197_PromotionByTheUser(t *testing.T) {
 		began := time.Now()
 		read := r.read("0", 600)
 		assert.Less(t, time.Since(began), time.Minute)
-		assert.Regexp(t, `^so far\n<command with id 0 was moved to background by the user and is still running after [0-9.]+ seconds. Answer the user now>$`, read.Text)
+		assert.Regexp(t, `^so far\n<command with shellId: 0 was moved to background by the user and is still running after [0-9.]+ seconds. Answer the user now>$`, read.Text)
 
 		g.Open()
 		assert.Equal(t, 4, *r.notice().ExitCode)
@@ -243,7 +243,7 @@ func TestR198_AnAsyncCommandReturnsAtOnce(t *testing.T) {
 		r := newRig(t, changes...)
 		result := r.async("a", "sleep 100")
 		assert.False(t, result.IsError)
-		assert.Equal(t, "<command started in the background with id a>", result.Text)
+		assert.Equal(t, "<command started in background with shellId: a>", result.Text)
 		job, err := dialect.Job(context.Background(), r.options.Host, r.job("a"))
 		require.NoError(t, err)
 		assert.False(t, job.State.Ended())
@@ -263,7 +263,7 @@ func TestR199_DetachedCommandsAreOnTheirOwn(t *testing.T) {
 		result := r.call("bash", args{"command": "echo hi; sleep 100", "description": "d", "mode": "async", "detach": true, "shellId": "a/b"})
 		d := details(t, result)
 		assert.Regexp(t, `^`+r.dir+`/copilot-detached-a_b-\d{13}\.log$`, d.LogPath)
-		assert.Equal(t, "<command started detached with id a/b; its output goes to "+d.LogPath+">", result.Text)
+		assert.Equal(t, "<command started in detached background with shellId: a/b>\nIts output goes to "+d.LogPath, result.Text)
 		assert.Equal(t, Detached, d.AttachmentMode)
 		began, err := strconv.ParseInt(d.LogPath[len(d.LogPath)-17:len(d.LogPath)-4], 10, 64)
 		require.NoError(t, err)
@@ -297,7 +297,7 @@ func TestR199_DetachedCommandsAreOnTheirOwn(t *testing.T) {
 		r := newRig(t)
 		result := r.call("bash", args{"command": "true", "description": "d", "mode": "async", "detach": true})
 		assert.True(t, result.IsError)
-		assert.Regexp(t, `^<command with id 0 exited with the error: `, result.Text)
+		assert.Regexp(t, `^<command with shellId: 0 exited with the error: `, result.Text)
 		assert.Empty(t, r.Tasks(context.Background()))
 	})
 	t.Run("it begins where the shell of its id is, which is released", func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestR199_DetachedCommandsAreOnTheirOwn(t *testing.T) {
 		result := r.call("bash", args{"command": "pwd", "description": "d", "mode": "async", "detach": true, "shellId": "a"})
 		require.False(t, result.IsError, result.Text)
 		r.over("a")
-		assert.Equal(t, "/usr\n<command with id a completed with exit code 0>", r.read("a", 1).Text)
+		assert.Equal(t, "/usr\n<command with shellId: a completed with exit code 0>", r.read("a", 1).Text)
 		assert.Empty(t, r.Views().Sessions)
 		assert.Equal(t, []string{"a"}, r.Views().DetachedSessions)
 	})
@@ -317,10 +317,10 @@ func TestR200_OtherEndingsAreFailures(t *testing.T) {
 	r := newRig(t)
 	exited := r.sync("echo before; exit 7")
 	assert.True(t, exited.IsError)
-	assert.Equal(t, "before\n<command with id 0 exited with code 7; its shell is closed>", exited.Text)
+	assert.Equal(t, "before\n<command with shellId: 0 exited with code 7; its shell is closed>", exited.Text)
 	killed := r.sync("echo before; kill -9 $BASHPID 4194304")
 	assert.True(t, killed.IsError)
-	assert.Equal(t, "before\n<command with id 1 exited with the error: it was ended by signal KILL>", killed.Text)
+	assert.Equal(t, "before\n<command with shellId: 1 exited with the error: it was ended by signal KILL>", killed.Text)
 	both(t, func(t *testing.T, changes ...with) {
 		r := newRig(t, changes...)
 		call := r.inBackground("echo before; sleep 100")
@@ -330,7 +330,7 @@ func TestR200_OtherEndingsAreFailures(t *testing.T) {
 		require.NoError(t, err)
 		result := <-call
 		assert.True(t, result.IsError)
-		assert.Equal(t, "before\n<command with id 0 exited with the error: it was stopped: a person said so>", result.Text)
+		assert.Equal(t, "before\n<command with shellId: 0 exited with the error: it was stopped: a person said so>", result.Text)
 		assert.Equal(t, StatusCancelled, details(t, result).Status)
 		assert.Empty(t, r.Views().Sessions)
 		assert.Equal(t, ReasonError, r.Views().RecentShutdowns[0].Reason)
@@ -563,7 +563,7 @@ func TestLongTextsAreNotKept(t *testing.T) {
 		long := ": " + strings.Repeat("é", 1<<20) + "; echo ran"
 		r.call("bash", args{"command": long, "description": strings.Repeat("d", 1<<20), "mode": "async", "shellId": "a"})
 		r.over("a")
-		assert.Equal(t, "ran\n<command with id a completed with exit code 0>", r.read("a", 0).Text)
+		assert.Equal(t, "ran\n<command with shellId: a completed with exit code 0>", r.read("a", 0).Text)
 		task := r.Tasks(context.Background())[0]
 		assert.Equal(t, ": "+strings.Repeat("é", mostKept/2-1)+"…", task.Command)
 		assert.Len(t, task.Description, mostKept+len("…"))

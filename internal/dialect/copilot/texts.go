@@ -22,19 +22,19 @@ const (
 // The status lines at the end of a result, in angle brackets. No requirement quotes them.
 const (
 	statusExit       = "<exited with exit code %d>"
-	statusCompleted  = "<command with id %s completed with exit code %s>"
-	statusEnded      = "<command with id %s exited with code %d; its shell is closed>"
-	statusError      = "<command with id %s exited with the error: %s>"
-	statusRunning    = "<command with id %s is still running after %s seconds. %s>"
-	statusMoved      = "<command with id %s was " + textMoved + " by the user. %s The user has seen this already: do not reply about it, and make no further tool call for this command>"
-	statusMovedRead  = "<command with id %s was " + textMoved + " by the user and is still running after %s seconds. Answer the user now>"
-	statusStarted    = "<command started in the background with id %s>"
-	statusDetached   = "<command started detached with id %s; its output goes to %s>"
-	statusDetachedOn = "<detached command with id %s is still running after %s seconds; all its output is in %s>"
-	statusBusy       = "<a command with id %s is already running. Use %s to wait for it, or %s to stop it>"
-	statusUnsent     = "<no command with id %s takes input now: the input was not sent>"
-	statusStopped    = "<command with id %s stopped>"
-	statusGone       = "<detached command with id %s is gone already: nothing was stopped>"
+	statusCompleted  = "<command with shellId: %s completed with exit code %s>"
+	statusEnded      = "<command with shellId: %s exited with code %d; its shell is closed>"
+	statusError      = "<command with shellId: %s exited with the error: %s>"
+	statusRunning    = "<command with shellId: %s is still running after %s seconds. %s>"
+	statusMoved      = "<command with shellId: %s was " + textMoved + " by the user. %s The user has seen this already: do not reply about it, and make no further tool call for this command>"
+	statusMovedRead  = "<command with shellId: %s was " + textMoved + " by the user and is still running after %s seconds. Answer the user now>"
+	statusStarted    = "<command started in background with shellId: %s>"
+	statusDetached   = "<command started in detached background with shellId: %s>\nIts output goes to %s"
+	statusDetachedOn = "<detached command with shellId: %s is still running after %s seconds; all its output is in %s>"
+	statusBusy       = "<a command with shellId: %s is already running. Use %s to wait for it, or %s to stop it>"
+	statusUnsent     = "<no command with shellId: %s takes input now: the input was not sent>"
+	statusStopped    = "<command with shellId: %s stopped>"
+	statusGone       = "<detached command with shellId: %s is gone already: nothing was stopped>"
 	statusStart      = "<the command was not started: %s>"
 )
 
@@ -67,8 +67,8 @@ const (
 	missReclaimed = "The shell with id %s was reclaimed, since it was not used."
 	missGone      = "The shell with id %s is no longer available."
 	missUnknown   = "Invalid shell id %s: no such shell was ever created, so there is nothing to %s."
-	missActive    = "Active shells:"
-	missNone      = "There are no active shells."
+	missActive    = "Active shell sessions:"
+	missNone      = "<no active shell sessions>"
 	missLine      = "- %s: %s"
 )
 
@@ -81,8 +81,8 @@ const (
 
 // The list.
 const (
-	listNone     = "There are no shells."
-	listLine     = "- id: %s, pid: %s, mode: %s, attachment: %s, status: %s, elapsed: %d s, commands: %d, unread output: %s"
+	listNone     = "<no active shell sessions>"
+	listLine     = "- shellId: %s, pid: %s, mode: %s, attachment: %s, status: %s, elapsed: %d s, commands: %d, unread output: %s"
 	listCommand  = "  command: %s"
 	listUnknown  = "unknown"
 	listRunning  = "running"

@@ -2,23 +2,25 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"troupe/internal/shelltext"
 	"troupe/messages"
 )
 
 // Read holds the parameters of the tool read. With line or head it asks for a page, with
 // tail or nothing for the end, with from for the bytes from an offset on.
 type Read struct {
-	JobID       string   `json:"job_id" jsonschema:"id or name of the job"`
-	Stream      string   `json:"stream,omitempty" jsonschema:"merged, stdout or stderr; needed only for a job whose streams are apart (its stdout if it is left out)"`
-	Line        int64    `json:"line,omitempty" jsonschema:"first line of a page, counted from 1"`
-	Limit       int      `json:"limit,omitempty" jsonschema:"lines of the page (200)"`
-	Head        int      `json:"head,omitempty" jsonschema:"the first lines; with the same tail: both ends"`
-	Tail        int      `json:"tail,omitempty" jsonschema:"the last lines"`
-	From        *int64   `json:"from,omitempty" jsonschema:"a byte of the output: only what follows it. next in a result is where to go on"`
-	MaxBytes    int      `json:"max_bytes,omitempty" jsonschema:"bound of the text (20000)"`
-	WaitSeconds *float64 `json:"wait_seconds,omitempty" jsonschema:"with from: wait that long (0, at most 55) for something to follow it, or for the end of the job"`
+	JobID       string   `json:"job_id" doc:"id or name"`
+	Stream      string   `json:"stream,omitempty" doc:"of a job that keeps them apart (stdout)" enum:"merged,stdout,stderr"`
+	Line        int64    `json:"line,omitempty" doc:"first line of a page, from 1"`
+	Limit       int      `json:"limit,omitempty" doc:"lines of the page (200)"`
+	Head        int      `json:"head,omitempty" doc:"first lines; with an equal tail: both ends"`
+	Tail        int      `json:"tail,omitempty" doc:"last lines"`
+	From        *int64   `json:"from,omitempty" doc:"byte to begin at: next of a result"`
+	MaxBytes    int      `json:"max_bytes,omitempty" doc:"most bytes to show"`
+	WaitSeconds *float64 `json:"wait_seconds,omitempty" doc:"with from: wait for more or the end (0, at most 55)"`
 }
 
 // Limits of the output in one result.
@@ -74,13 +76,13 @@ func (p Read) View() (messages.View, *messages.Error) {
 
 // Write holds the parameters of the tool write.
 type Write struct {
-	JobID       string   `json:"job_id" jsonschema:"id or name of the job"`
-	Text        string   `json:"text,omitempty" jsonschema:"bytes to write as they are: end a line with a newline"`
-	Keys        string   `json:"keys,omitempty" jsonschema:"keys to type: text, {enter} {tab} {esc} {up} {ctrl+c} or <C-c> <M-x> <F5>"`
-	Paste       string   `json:"paste,omitempty" jsonschema:"text to paste, in brackets where the program asks for them"`
-	EOF         bool     `json:"eof,omitempty" jsonschema:"close its standard input behind what is written"`
-	WaitSeconds *float64 `json:"wait_seconds,omitempty" jsonschema:"how long to wait for an answer (5, at most 55): until it has written and is quiet, waits for input again, or has ended. 0: return at once"`
-	MaxBytes    int      `json:"max_bytes,omitempty" jsonschema:"bound of the text of the answer (20000)"`
+	JobID       string   `json:"job_id" doc:"id or name"`
+	Text        string   `json:"text,omitempty" doc:"bytes as they are; end a line with a newline"`
+	Keys        string   `json:"keys,omitempty" doc:"text and {enter} {tab} {esc} {up} {ctrl+c}, or <C-c> <F5>"`
+	Paste       string   `json:"paste,omitempty" doc:"text to paste"`
+	EOF         bool     `json:"eof,omitempty" doc:"then close standard input"`
+	WaitSeconds *float64 `json:"wait_seconds,omitempty" doc:"wait for an answer, the next prompt or the end (5, at most 55)"`
+	MaxBytes    int      `json:"max_bytes,omitempty" doc:"most bytes to show"`
 }
 
 // DefaultAnswer bounds the wait of a write for an answer. The answer is complete when the
@@ -111,6 +113,12 @@ func (p Write) Check() *messages.Error {
 	return err
 }
 
+// Interrupts reports whether Ctrl-C is among the input.
+func (p Write) Interrupts() bool {
+	typed, _ := shelltext.EncodeKeys(p.Keys, shelltext.KeyMode{Pipe: true}) // unknown keys were refused
+	return strings.Contains(p.Text+p.Paste+string(typed), "\x03")
+}
+
 // Answer returns how long to wait for an answer.
 func (p Write) Answer() (time.Duration, *messages.Error) {
 	if p.WaitSeconds == nil {
@@ -121,11 +129,11 @@ func (p Write) Answer() (time.Duration, *messages.Error) {
 
 // Stop holds the parameters of the tool stop.
 type Stop struct {
-	JobIDs       []string `json:"job_ids,omitempty" jsonschema:"ids or names of the jobs to end, with all they have started"`
-	Session      string   `json:"session,omitempty" jsonschema:"a session to close, with its shell and its jobs; instead of job_ids"`
-	All          bool     `json:"all,omitempty" jsonschema:"end every job of this client; instead of job_ids"`
-	Signal       string   `json:"signal,omitempty" jsonschema:"only send this signal (INT, HUP, USR1, …) to the jobs; what they make of it is theirs"`
-	GraceSeconds *float64 `json:"grace_seconds,omitempty" jsonschema:"from TERM to KILL (each job's own, 5); 0: KILL at once"`
+	JobIDs       []string `json:"job_ids,omitempty" doc:"ids or names"`
+	Session      string   `json:"session,omitempty" doc:"instead: close this session with its jobs"`
+	All          bool     `json:"all,omitempty" doc:"instead: every job of this client"`
+	Signal       string   `json:"signal,omitempty" doc:"only send this (INT, HUP, USR1, …) to job_ids"`
+	GraceSeconds *float64 `json:"grace_seconds,omitempty" doc:"from TERM to KILL (the job's, 5); 0: KILL at once"`
 }
 
 // Check returns what is wrong with the parameters, or nil.
@@ -151,19 +159,19 @@ func (p Stop) Check() *messages.Error {
 
 // List holds the parameters of the tool list.
 type List struct {
-	All bool `json:"all,omitempty" jsonschema:"the jobs that have ended, too"`
+	All bool `json:"all,omitempty" doc:"ended jobs, too"`
 }
 
 // Await holds the parameters of the tool wait.
 type Await struct {
-	JobIDs         []string `json:"job_ids,omitempty" jsonschema:"ids or names of the jobs to wait for; if it is left out: all of this client that run, or of whose end it was not told"`
-	Any            bool     `json:"any,omitempty" jsonschema:"return as soon as one of them is there; else all must be"`
-	Until          string   `json:"until,omitempty" jsonschema:"exit (the default), match (its output matches pattern), port (it listens on port), quiet (it has written nothing for quiet_seconds), input (it waits for input)"`
-	Pattern        string   `json:"pattern,omitempty" jsonschema:"regular expression (RE2), for match: also if it was written before. ^ and $ are the ends of a line"`
-	Port           int      `json:"port,omitempty" jsonschema:"for port"`
-	QuietSeconds   float64  `json:"quiet_seconds,omitempty" jsonschema:"for quiet (1)"`
-	TimeoutSeconds *float64 `json:"timeout_seconds,omitempty" jsonschema:"how long to wait (30, at most 55); then the result says timed_out, and nothing has happened to the jobs"`
-	MaxBytes       int      `json:"max_bytes,omitempty" jsonschema:"how much of the output of each job that is there the result shows (2000)"`
+	JobIDs         []string `json:"job_ids,omitempty" doc:"ids or names; else all that run"`
+	Any            bool     `json:"any,omitempty" doc:"one of them is enough"`
+	Until          string   `json:"until,omitempty" doc:"exit is the default" enum:"exit,match,port,quiet,input"`
+	Pattern        string   `json:"pattern,omitempty" doc:"for match: RE2, also before now; ^ and $ per line"`
+	Port           int      `json:"port,omitempty" doc:"for port"`
+	QuietSeconds   float64  `json:"quiet_seconds,omitempty" doc:"for quiet (1)"`
+	TimeoutSeconds *float64 `json:"timeout_seconds,omitempty" doc:"how long to wait (30, at most 55)"`
+	MaxBytes       int      `json:"max_bytes,omitempty" doc:"bytes shown of each job (2000)"`
 }
 
 // AwaitBytes is the default limit of the output shown for each awaited job.
@@ -209,5 +217,5 @@ func (p Await) Request(jobs []messages.JobID) (messages.WaitJobs, *messages.Erro
 
 // Job holds the parameters of a tool that only names a job.
 type Job struct {
-	JobID string `json:"job_id" jsonschema:"id or name of the job"`
+	JobID string `json:"job_id" doc:"id or name"`
 }

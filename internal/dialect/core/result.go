@@ -13,8 +13,9 @@ type JobRecord struct {
 	Name        string   `json:"name,omitempty"`
 	Command     string   `json:"command"`
 	Description string   `json:"description,omitempty"`
-	Session     string   `json:"session,omitempty"` // of a live shell
-	State       string   `json:"state"`             // queued, starting, running, stopping, draining or finished
+	Session     string   `json:"session,omitempty"`      // of a live shell
+	State       string   `json:"state"`                  // queued, starting, running, stopping, draining or finished
+	QueuedAfter string   `json:"queued_after,omitempty"` // the job whose end it waits for; the oldest, if the end of any will do
 	Running     bool     `json:"running"`
 	Background  bool     `json:"background,omitempty"`
 	Outcome     string   `json:"outcome,omitempty"`     // how it ended: exited, signaled, timed_out, cancelled, failed_to_start or lost; nothing while it runs
@@ -69,13 +70,17 @@ type Gap struct {
 
 // Notice reports the end of a job once to its client.
 type Notice struct {
-	JobID    string `json:"job_id"`
-	Name     string `json:"name,omitempty"`
-	Command  string `json:"command"`
-	Outcome  string `json:"outcome"`
-	ExitCode int    `json:"exit_code"`
+	JobID      string `json:"job_id"`
+	Name       string `json:"name,omitempty"`
+	Command    string `json:"command"`
+	Outcome    string `json:"outcome"`
+	ExitCode   int    `json:"exit_code"`
+	Signal     string `json:"signal,omitempty"`
+	Cause      string `json:"cause,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+	LastLine   string `json:"last_line,omitempty"` // of its output
 
-	UID messages.UID `json:"-"` // of the job
+	Job messages.Record `json:"-"`
 }
 
 // ResultNotices is the part that every result carries.
@@ -120,8 +125,9 @@ type WaitResult struct {
 // WaitedJob is one job of a wait.
 type WaitedJob struct {
 	JobRecord
-	Met    bool   `json:"met"`
-	Output string `json:"-"` // the end of what it wrote, in the text alone
+	Met       bool   `json:"met"`
+	Output    string `json:"-"`                   // the end of what it wrote, in the text alone
+	Truncated bool   `json:"truncated,omitempty"` // there is more of it than is shown
 }
 
 // StopResult is the result of stop.
@@ -226,7 +232,11 @@ func Page(p messages.OutputPage) OutputExcerpt {
 
 // Notify returns the notice of a job's end.
 func Notify(j messages.Record) Notice {
-	return Notice{string(j.ID), j.Name, j.Command, string(j.End.Outcome), j.ExitCode(), j.UID}
+	r := Tell(j, j.End.At)
+	return Notice{
+		JobID: r.JobID, Name: r.Name, Command: r.Command, Outcome: r.Outcome, ExitCode: j.ExitCode(), Signal: r.Signal, Cause: r.Cause,
+		DurationMS: r.DurationMS, Job: j,
+	}
 }
 
 // Artifact returns the URI of an output.

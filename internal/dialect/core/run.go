@@ -28,29 +28,32 @@ const (
 
 // Run holds the parameters of the tool run.
 type Run struct {
-	Command     string            `json:"command,omitempty" jsonschema:"text for the shell, as it would be typed at a prompt"`
-	Argv        []string          `json:"argv,omitempty" jsonschema:"a program and its arguments, run without a shell; instead of command"`
-	Description string            `json:"description,omitempty" jsonschema:"what the command is for, in a few words, for the people who watch"`
-	Session     string            `json:"session,omitempty" jsonschema:"name of a live shell that keeps its directory, variables and functions from one command to the next; it is opened when it is first named. Without it each command has a process of its own"`
-	Cwd         string            `json:"cwd,omitempty" jsonschema:"directory to run in; a relative one is below the server's"`
-	Env         map[string]string `json:"env,omitempty" jsonschema:"variables to set over the environment"`
-	Shell       string            `json:"shell,omitempty" jsonschema:"bash (the default), sh, zsh or fish"`
-	Pty         bool              `json:"pty,omitempty" jsonschema:"run on a terminal of its own, for programs that draw or ask; see the tool screen"`
-	Rows        int               `json:"rows,omitempty" jsonschema:"height of the terminal (24)"`
-	Cols        int               `json:"cols,omitempty" jsonschema:"width of the terminal (80)"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"text to give to its standard input, which is closed behind it"`
-	Interactive bool              `json:"interactive,omitempty" jsonschema:"leave its standard input open for the tool write"`
-	Background  bool              `json:"background,omitempty" jsonschema:"return as soon as it has started"`
-	Detach      bool              `json:"detach,omitempty" jsonschema:"background, and it outlives this client, the daemon and a logout"`
-	WaitSeconds *float64          `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end (30, at most 55); then it goes on in the background and the result says so"`
-	Timeout     float64           `json:"timeout_seconds,omitempty" jsonschema:"deadline of the whole job, in the background too; then it is ended. 0: none"`
-	Grace       *float64          `json:"grace_seconds,omitempty" jsonschema:"from TERM to KILL when it is ended (5)"`
-	Streams     string            `json:"streams,omitempty" jsonschema:"merged (the default): one output in true order; separate: stdout and stderr apart"`
-	Name        string            `json:"name,omitempty" jsonschema:"a name for the job, that can be used for its id"`
-	Replace     bool              `json:"replace,omitempty" jsonschema:"stop the live job of that name first; without it a name that a live job has is refused"`
-	Key         string            `json:"key,omitempty" jsonschema:"idempotency key: the same key with the same parameters gets the same job"`
-	MaxBytes    int               `json:"max_bytes,omitempty" jsonschema:"how much of its output the result shows (20000); all of it is kept"`
+	Command     string            `json:"command,omitempty" doc:"text for the shell"`
+	Argv        []string          `json:"argv,omitempty" doc:"instead: a program and its arguments, without a shell"`
+	Description string            `json:"description,omitempty" doc:"what it is for, in a few words"`
+	Session     string            `json:"session,omitempty" doc:"live shell that keeps directory and variables; opened when first named"`
+	Cwd         string            `json:"cwd,omitempty" doc:"directory, relative to the server's"`
+	Env         map[string]string `json:"env,omitempty" doc:"variables to set"`
+	Shell       string            `json:"shell,omitempty" doc:"bash is the default" enum:"bash,sh,zsh,fish"`
+	Pty         *bool             `json:"pty,omitempty" doc:"give it a terminal; left out: as its session"`
+	Rows        int               `json:"rows,omitempty" doc:"of the terminal (24)"`
+	Cols        int               `json:"cols,omitempty" doc:"of the terminal (80)"`
+	Stdin       string            `json:"stdin,omitempty" doc:"text for its standard input"`
+	Interactive bool              `json:"interactive,omitempty" doc:"keep standard input open for write"`
+	Background  bool              `json:"background,omitempty" doc:"return when it has started"`
+	Detach      bool              `json:"detach,omitempty" doc:"background, and it outlives this client"`
+	WaitSeconds *float64          `json:"wait_seconds,omitempty" doc:"wait for its end (30, at most 55); then it goes on in the background"`
+	Timeout     float64           `json:"timeout_seconds,omitempty" doc:"end it after this long; 0: never"`
+	Grace       *float64          `json:"grace_seconds,omitempty" doc:"from TERM to KILL (5)"`
+	Streams     string            `json:"streams,omitempty" doc:"separate keeps stdout and stderr apart" enum:"merged,separate"`
+	Name        string            `json:"name,omitempty" doc:"can be used for its id"`
+	Replace     bool              `json:"replace,omitempty" doc:"stop the live job of that name first"`
+	Key         string            `json:"key,omitempty" doc:"idempotency key: again, it gets the same job"`
+	MaxBytes    int               `json:"max_bytes,omitempty" doc:"most bytes to show"`
 }
+
+// OnTerminal reports whether the run has a terminal.
+func (p Run) OnTerminal() bool { return p.Pty != nil && *p.Pty }
 
 // RunEnv is what the server adds to a run.
 type RunEnv struct {
@@ -124,6 +127,15 @@ func Wait(given *float64) (time.Duration, *messages.Error) {
 	return min(seconds(*given), MaxWait), nil
 }
 
+// WaitCut says that a wait is shorter than was asked for; "": it is not. name is the
+// parameter.
+func WaitCut(name string, given *float64) string {
+	if given == nil || *given <= MaxWait.Seconds() {
+		return ""
+	}
+	return fmt.Sprintf("%s was cut to %.0f, the longest wait of a call", name, MaxWait.Seconds())
+}
+
 // Grace returns the duration of grace_seconds as a request has it: 0 for the job's own,
 // negative for none.
 func Grace(given *float64) (time.Duration, *messages.Error) {
@@ -150,18 +162,18 @@ func (p Run) input(r *messages.RunCommand) *messages.Error {
 	switch {
 	case p.Stdin != "" && p.Interactive:
 		return messages.Invalid("stdin", "stdin is closed after its text, and interactive leaves it open; give one of them, and write the text with the tool write")
-	case p.Stdin != "" && p.Pty:
+	case p.Stdin != "" && p.OnTerminal():
 		return messages.Invalid("stdin", "stdin cannot be closed on a terminal; leave it out, and write the text with the tool write")
 	case len(p.Stdin) > messages.MaxInput:
 		e := &messages.Error{Code: messages.TooLarge, Reason: "stdin", Message: fmt.Sprintf("stdin has %d bytes; at most %d are allowed", len(p.Stdin), messages.MaxInput)}
 		e.Hint = "put it into a file, and read that"
 		return e
-	case !p.Pty && (p.Rows != 0 || p.Cols != 0):
+	case !p.OnTerminal() && (p.Rows != 0 || p.Cols != 0):
 		return messages.Invalid("rows", "rows and cols are of a terminal; ask for one with pty")
 	case p.Rows < 0 || p.Cols < 0 || p.Rows > maxSide || p.Cols > maxSide:
 		return messages.Invalid("rows", fmt.Sprintf("a terminal has from 1 to %d rows and columns", maxSide))
 	}
-	if p.Pty {
+	if p.OnTerminal() {
 		r.Terminal = messages.Terminal{Rows: defaultRows, Cols: defaultCols}
 		if p.Rows > 0 {
 			r.Terminal.Rows = p.Rows
@@ -190,7 +202,7 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 		named = append(named, name+"="+p.Env[name])
 	}
 	policy := messages.EnvAgent
-	if p.Pty {
+	if p.OnTerminal() {
 		policy = messages.EnvAllow
 	}
 	base, _, err := shelltext.Environment(messages.RunCommand{Env: messages.Env{Policy: policy, Set: named}}, s.Env)
@@ -206,7 +218,7 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 			base = shelltext.Set(base, name, value)
 		}
 	}
-	if p.Pty && p.Env["TERM"] == "" {
+	if p.OnTerminal() && p.Env["TERM"] == "" {
 		base = shelltext.Set(base, "TERM", "xterm-256color")
 	}
 	if p.Session == "" {
@@ -214,7 +226,7 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 		return nil
 	}
 	r.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: r.Dir, Env: messages.Env{Policy: messages.EnvCaller, Base: base}, Umask: r.Umask, Shell: p.Shell, Limits: r.Limits}
-	if p.Pty {
+	if p.OnTerminal() {
 		r.Open.Backend, r.Open.Terminal = messages.BackendShellPTY, r.Terminal
 	}
 	r.Env.Set, r.Umask, r.Shell, r.Limits = named, "", "", messages.Limits{}

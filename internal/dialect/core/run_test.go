@@ -44,10 +44,10 @@ func TestRunRequest(t *testing.T) {
 		"no grace":     {Run{Command: "x", Grace: number(0)}, func(t *testing.T, r messages.RunCommand) { require.Negative(t, r.Grace) }},
 		"stdin":        {Run{Command: "x", Stdin: "text"}, func(t *testing.T, r messages.RunCommand) { require.Equal(t, messages.StdinPipe, r.Stdin) }},
 		"interactive":  {Run{Command: "x", Interactive: true}, func(t *testing.T, r messages.RunCommand) { require.Equal(t, messages.StdinPipe, r.Stdin) }},
-		"terminal": {Run{Command: "x", Pty: true}, func(t *testing.T, r messages.RunCommand) {
+		"terminal": {Run{Command: "x", Pty: new(true)}, func(t *testing.T, r messages.RunCommand) {
 			require.Equal(t, messages.Terminal{Rows: 24, Cols: 80}, r.Terminal)
 		}},
-		"large terminal": {Run{Command: "x", Pty: true, Rows: 50, Cols: 200}, func(t *testing.T, r messages.RunCommand) {
+		"large terminal": {Run{Command: "x", Pty: new(true), Rows: 50, Cols: 200}, func(t *testing.T, r messages.RunCommand) {
 			require.Equal(t, messages.Terminal{Rows: 50, Cols: 200}, r.Terminal)
 		}},
 		"environment": {Run{Command: "x", Env: map[string]string{"B": "2", "A": "1"}}, func(t *testing.T, r messages.RunCommand) {
@@ -59,15 +59,15 @@ func TestRunRequest(t *testing.T) {
 			require.Contains(t, r.Env.Base, "PROXY=mine")
 			require.NotContains(t, r.Env.Base, "PROXY=p")
 		}},
-		"environment of a terminal": {Run{Command: "x", Pty: true}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.Env.Base, "TERM=xterm-256color") }},
-		"terminal of its own kind":  {Run{Command: "x", Pty: true, Env: map[string]string{"TERM": "vt100"}}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.Env.Base, "TERM=vt100") }},
+		"environment of a terminal": {Run{Command: "x", Pty: new(true)}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.Env.Base, "TERM=xterm-256color") }},
+		"terminal of its own kind":  {Run{Command: "x", Pty: new(true), Env: map[string]string{"TERM": "vt100"}}, func(t *testing.T, r messages.RunCommand) { require.Contains(t, r.Env.Base, "TERM=vt100") }},
 		"session": {Run{Command: "x", Session: "s", Shell: "zsh", Env: map[string]string{"A": "1"}}, func(t *testing.T, r messages.RunCommand) {
 			require.Equal(t, messages.SessionID("s"), r.Session)
 			require.Equal(t, []string{"A=1"}, r.Env.Set)
 			require.Empty(t, r.Dir+r.Shell+r.Umask)
 			require.Equal(t, []any{messages.BackendShell, "/srv", "zsh", "022"}, []any{r.Open.Backend, r.Open.Dir, r.Open.Shell, r.Open.Umask})
 		}},
-		"session on a terminal, elsewhere": {Run{Command: "x", Session: "s", Pty: true, Cwd: "d"}, func(t *testing.T, r messages.RunCommand) {
+		"session on a terminal, elsewhere": {Run{Command: "x", Session: "s", Pty: new(true), Cwd: "d"}, func(t *testing.T, r messages.RunCommand) {
 			require.Equal(t, messages.BackendShellPTY, r.Open.Backend)
 			require.Equal(t, r.Terminal, r.Open.Terminal)
 			require.Equal(t, "/srv/d", r.Dir)
@@ -88,8 +88,8 @@ func TestBadInputOfCoreParameters(t *testing.T) {
 		"timeout_seconds": {{Timeout: -1}, {Timeout: 1e300}, {Timeout: math.Inf(1)}, {Timeout: math.NaN()}},
 		"grace_seconds":   {{Grace: number(-1)}, {Grace: number(math.NaN())}, {Grace: number(1e300)}},
 		"max_bytes":       {{MaxBytes: -1}, {MaxBytes: messages.MaxViewBytes + 1}},
-		"stdin":           {{Stdin: "a", Interactive: true}, {Stdin: "a", Pty: true}, {Stdin: strings.Repeat("a", messages.MaxInput+1)}},
-		"rows":            {{Rows: 1}, {Cols: 1}, {Pty: true, Rows: -1}, {Pty: true, Cols: 1001}},
+		"stdin":           {{Stdin: "a", Interactive: true}, {Stdin: "a", Pty: new(true)}, {Stdin: strings.Repeat("a", messages.MaxInput+1)}},
+		"rows":            {{Rows: 1}, {Cols: 1}, {Pty: new(true), Rows: -1}, {Pty: new(true), Cols: 1001}},
 		"env":             {{Env: map[string]string{"": "a"}}, {Env: map[string]string{"A=B": "a"}}, {Env: map[string]string{"A\x00": "a"}}},
 	} {
 		for _, p := range bad {

@@ -51,6 +51,9 @@ func (r JobRecord) status() string {
 	took := duration(time.Duration(r.DurationMS) * time.Millisecond)
 	switch {
 	case r.Running && r.State == string(messages.Queued):
+		if r.QueuedAfter != "" {
+			return fmt.Sprintf("job %s is queued after job %s, and has not begun", name, r.QueuedAfter)
+		}
 		return fmt.Sprintf("job %s is queued, and has not begun", name)
 	case r.Running && r.Waiting == "secret":
 		return fmt.Sprintf("job %s waits for a password or another secret, after %s", name, took)
@@ -123,7 +126,7 @@ func (r JobRecord) details() []string {
 // shown renders which part of the output is shown, and how to read the rest.
 func (r RunResult) shown() string {
 	if r.From == 0 && r.Next == 0 && r.Output == "" {
-		return fmt.Sprintf("the output has %d bytes, of which nothing is shown", r.Bytes)
+		return fmt.Sprintf("the output has %d bytes, of which nothing is shown; the tool read shows it", r.Bytes)
 	}
 	if r.Next == 0 {
 		return fmt.Sprintf("shown is some of both streams, which have %d bytes; the tool read shows the rest, with stream and from, or line and limit", r.Bytes)
@@ -151,11 +154,12 @@ func (t ResultNotices) lines() []string {
 }
 
 func (n Notice) line() string {
-	r := JobRecord{Outcome: n.Outcome, ExitCode: &n.ExitCode}
-	if n.Outcome == "signaled" {
-		return fmt.Sprintf("notice: job %s (%s) was ended by a signal, exit code %d", n.JobID, Preview(cmp.Or(n.Name, n.Command)), n.ExitCode)
+	r := JobRecord{Outcome: n.Outcome, ExitCode: &n.ExitCode, Signal: n.Signal, Cause: n.Cause}
+	line := fmt.Sprintf("notice: job %s (%s) %s after %s", n.JobID, Preview(cmp.Or(n.Name, n.Command)), r.ended(), duration(time.Duration(n.DurationMS)*time.Millisecond))
+	if n.LastLine != "" {
+		line += "; its last line: " + n.LastLine
 	}
-	return fmt.Sprintf("notice: job %s (%s) %s", n.JobID, Preview(cmp.Or(n.Name, n.Command)), r.ended())
+	return line
 }
 
 // Text renders the list, one line for each job.
@@ -205,6 +209,9 @@ func (a WaitResult) Text() string {
 		b.WriteString(met + s.row())
 		if s.Output != "" {
 			b.WriteString(strings.TrimRight(s.Output, "\n") + "\n")
+		}
+		if s.Truncated {
+			appendLines(&b, []string{"shown is the end; the tool read shows the rest"})
 		}
 		appendLines(&b, s.details())
 	}

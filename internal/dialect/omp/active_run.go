@@ -24,6 +24,8 @@ const largestArg = 100 << 10
 type launch struct {
 	req     messages.RunCommand
 	command string    // without the prefix
+	text    string    // with it
+	env     []string  // variables of the call
 	live    *shellUse // the live shell; nil: a process of its own
 	limits  limits
 	stopAt  int
@@ -50,18 +52,22 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 		l.req.Argv, l.req.Terminal, l.req.Stdin = []string{"sh", "-lc", text}, PTYSize(s.options.Screen), ""
 		return l, nil
 	}
-	if len(named) == 0 && !s.options.Settings.OneShot { // variables of a call must not stay for the next one
+	own := key != shelltext.SessionKey(s.options.SessionID)
+	if !s.options.Settings.OneShot && (own || len(named) == 0 || envInShell(choice.Path)) {
 		l.live = s.useShell(shelltext.ReuseKey{
 			Shell: choice.Path, Prefix: prefix(s.options.Env, s.options.Settings), Env: base, Session: key, Options: s.minimizerOptions(),
-		}, key != shelltext.SessionKey(s.options.SessionID))
+		}, own)
 	}
-	l.req.Text = text
+	l.req.Text, l.text, l.env = text, text, named
 	if l.live == nil {
 		l.alone(choice)
 		return l, nil
 	}
 	if c.piped { // the pipe ran the command in a subshell
 		l.req.Text = "( " + text + "\n)"
+	}
+	if !own { // variables of a call must not stay for the next one
+		l.req.Text, l.req.Env.Set = withEnv(l.req.Text, c.p.Env), nil
 	}
 	l.req.Session, l.req.Env.Base, l.notes = l.live.id, nil, l.live.notes
 	l.req.Env.Policy = ""
@@ -72,7 +78,8 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 // alone makes the command run in a process of its own.
 func (l *launch) alone(choice shelltext.ShellChoice) {
 	if plan := l.req.Open; plan != nil {
-		l.req.Env.Policy, l.req.Env.Base, l.req.Open, l.req.Session = messages.EnvCaller, plan.Env.Base, nil, ""
+		l.req.Env = messages.Env{Policy: messages.EnvCaller, Base: plan.Env.Base, Set: l.env}
+		l.req.Open, l.req.Session, l.req.Text = nil, "", l.text
 	}
 	if len(l.req.Text) > largestArg {
 		l.req.Shell = choice.Path

@@ -25,6 +25,7 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 		s.options.Jobs.finish(b, dialect.Failure(err.Error()))
 		return dialect.Result{}, err
 	}
+	l.req.Name = c.p.Name
 	if l.req.PromoteAfter = wait; wait == 0 {
 		l.req.Mode = messages.ModeAsync
 	}
@@ -35,7 +36,11 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 	f, promoted := s.launch(ctx, l, show), make(chan struct{})
 	s.options.Jobs.arm(b, func() { s.stopRun(f) })
 	s.options.Beside.Go(func() { s.follow(b, f, promoted) })
-	return s.await(ctx, c, b, f, promoted)
+	r, err := s.await(ctx, c, b, f, promoted)
+	if err == nil && !r.IsError && c.p.Ready != nil {
+		r.Text = blocks(r.Text, s.awaitReady(ctx, f.id(), *c.p.Ready))
+	}
+	return r, err
 }
 
 // await waits until the job has ended or is in the background, or the caller aborts.

@@ -49,6 +49,7 @@ var steps = []step{
 // command may still have failed. update receives the output so far, at most every 50 ms.
 // Each update replaces the one before.
 func (s *Session) Bash(ctx context.Context, p Params, update func(dialect.Result)) (dialect.Result, error) {
+	p.Async = p.Async || p.Name != "" || p.Ready != nil
 	c := &call{p: p, original: p.Command, command: p.Command, update: update}
 	for _, step := range steps {
 		if err := step.do(s, c); err != nil {

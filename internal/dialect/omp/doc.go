@@ -22,6 +22,7 @@
 //	notice.go         renders the line about truncation
 //	params.go         holds the parameters and chooses the path of a call
 //	poll.go           implements the tool job
+//	ready.go          waits until a service is ready
 //	record.go         renders background jobs and their deliveries
 //	render.go         draws a result for a screen
 //	result.go         renders how a command ended
@@ -30,4 +31,5 @@
 //	settings.go       holds the settings and their defaults
 //	show.go           draws a result with its whole output
 //	texts.go          holds the texts
+//	with_env.go       gives a command variables in a shell that stays
 package omp

@@ -22,6 +22,10 @@ type Params struct {
 	Async   bool              `json:"async,omitempty"`
 	Head    *int              `json:"head,omitempty"`
 	Tail    *int              `json:"tail,omitempty"`
+	// Name makes the command a service: it runs in the background under this name, and the
+	// call waits until it is ready.
+	Name  string `json:"name,omitempty"`
+	Ready *Ready `json:"ready,omitempty"`
 }
 
 // JobParams holds the parameters of the tool job.

@@ -69,7 +69,7 @@ func TestR094_ATimeoutTellsTheOutputAndItself(t *testing.T) {
 	require.Equal(t, "got\n\nCommand timed out after 1 seconds", result.Text)
 	silent := r.bash(args{"command": "sleep 60", "timeout": 1.5})
 	require.Equal(t, "Command timed out after 1.5 seconds", strings.ReplaceAll(silent.Text, textShellReplaced+"\n\n", ""))
-	alone := r.bash(args{"command": "echo got; sleep 60", "timeout": 1, "env": args{"A": "1"}})
+	alone := newRig(t).bash(args{"command": "echo got; sleep 60", "timeout": 1, "env": args{"A": "1"}})
 	require.Equal(t, "got\n\nCommand timed out after 1 seconds", alone.Text)
 }
 

@@ -9,17 +9,23 @@ import (
 // bashSchema returns the schema of the tool bash. It has async only if enabled,
 // head and tail only if pipes become limits.
 func bashSchema(s Settings) json.RawMessage {
-	env := dialect.Describe("object", descEnv)
-	env["additionalProperties"] = map[string]any{"type": "string"}
 	all := map[string]any{
 		"command": dialect.Describe("string", descCommand),
-		"env":     env,
+		"env":     dialect.Variables(descEnv),
 		"timeout": dialect.Describe("number", descTimeout),
 		"cwd":     dialect.Describe("string", descCwd),
 		"pty":     dialect.Describe("boolean", descPty),
 	}
+	if s.ZeroTimeoutDisables {
+		all["timeout"] = dialect.Describe("number", descTimeout+descNoLimit)
+	}
 	if s.AsyncEnabled {
-		all["async"] = dialect.Describe("boolean", descAsync)
+		ready := dialect.Describe("object", descReady)
+		ready["properties"] = map[string]any{
+			"log": dialect.Describe("string", descLog), "port": dialect.Describe("integer", descPort), "host": dialect.Describe("string", descHost),
+			"timeout": dialect.Describe("number", descWithin),
+		}
+		all["async"], all["name"], all["ready"] = dialect.Describe("boolean", descAsync), dialect.Describe("string", descName), ready
 	}
 	if s.StripTrailingHeadTail {
 		all["head"], all["tail"] = dialect.Describe("integer", descHead), dialect.Describe("integer", descTail)
@@ -28,10 +34,5 @@ func bashSchema(s Settings) json.RawMessage {
 }
 
 func jobSchema() json.RawMessage {
-	ids := func(description string) map[string]any {
-		p := dialect.Describe("array", description)
-		p["items"] = map[string]any{"type": "string"}
-		return p
-	}
-	return dialect.ObjectSchema(map[string]any{"list": dialect.Describe("boolean", descList), "poll": ids(descPoll), "cancel": ids(descCancel)})
+	return dialect.ObjectSchema(map[string]any{"list": dialect.Describe("boolean", descList), "poll": dialect.List(descPoll), "cancel": dialect.List(descCancel)})
 }

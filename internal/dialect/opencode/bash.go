@@ -28,7 +28,7 @@ func (s *Session) Bash(ctx context.Context, p BashParams) (dialect.Result, error
 		return dialect.Failure(fmt.Sprintf(textPureWait, names(running))), nil
 	}
 	began := s.options.Now()
-	job, _, err := s.options.Host.Run(ctx, r, 0, nil)
+	job, note, err := s.run(ctx, r)
 	switch {
 	case ctx.Err() != nil:
 		return dialect.Result{}, ctx.Err()
@@ -41,7 +41,9 @@ func (s *Session) Bash(ctx context.Context, p BashParams) (dialect.Result, error
 	if ctx.Err() != nil {
 		return dialect.Result{}, ctx.Err()
 	}
-	return s.s.result(job, out, errs, m), nil
+	result := s.s.result(job, out, errs, m)
+	result.Text = lines(result.Text, note)
+	return result, nil
 }
 
 // request returns the host request for a call.

@@ -81,8 +81,8 @@ func TestR181_ParametersAndTheResultOfACommand(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(r.dir, "sub"), 0o700))
 	require.Equal(t, filepath.Join(r.dir, "sub")+"\n", r.call("bash", args{"command": "pwd", "description": "x", "workdir": "sub"}).Text)
 	require.Equal(t, "out\nerr\nExit code 3", r.run("printf out; printf err >&2; exit 3").Text)
-	require.Equal(t, "no output", r.run("true").Text)
-	require.False(t, r.run("exit 3").IsError)
+	require.Equal(t, "no output\n"+textShellLost, r.run("true").Text)
+	require.False(t, r.run("(exit 3)").IsError)
 
 	late := r.call("bash", args{"command": "echo begun; sleep 60", "description": "x", "timeout": 1000})
 	require.Equal(t, "begun\nCommand was aborted before completion: it took longer than 1000 ms", late.Text)
@@ -163,6 +163,7 @@ func TestR293_TheDirectoryIsNotOneThatAnotherHasPut(t *testing.T) {
 
 func TestAbortedCallStopsItsCommand(t *testing.T) {
 	r := newRig(t)
+	r.run("true") // its shell is there
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := make(chan struct{})
 	r.beside.Go(func() {
@@ -178,7 +179,7 @@ func TestAbortedCallStopsItsCommand(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	jobs, err := r.node.Jobs(t.Context(), "", true)
 	require.NoError(t, err)
-	end, err := host.Ask(t.Context(), r.options.Host, messages.WaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
+	end, err := host.Ask(t.Context(), r.options.Host, messages.WaitJobs{Jobs: []messages.JobID{jobs[len(jobs)-1].ID}})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, end.Jobs[0].End.Outcome)
 }

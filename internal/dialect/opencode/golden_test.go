@@ -46,6 +46,7 @@ func (s *transcript) golden(name string) {
 		dialecttest.Scrub{What: regexp.MustCompile(`bash-\d+-`), By: "bash-#-"},
 		dialecttest.Scrub{What: regexp.MustCompile(`"(start_time|end_time)":\d+`), By: `"$1":#`},
 		dialecttest.Scrub{What: regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`), By: "TASK"},
+		dialecttest.Scrub{What: regexp.MustCompile(`/\S+/text: line`), By: "TEXT: line"},
 	)
 }
 

@@ -19,8 +19,7 @@ const prefix = "opencode-"
 // grace is the time from TERM to KILL after a timeout or an abort.
 const grace = 2 * time.Second
 
-// Options configures a session. Host, FS, Dir and SessionID are required. Beside is
-// required for background tasks.
+// Options configures a session. Host, Beside, FS, Dir and SessionID are required.
 type Options struct {
 	Host   dialect.Host
 	Beside dialect.TaskGroup
@@ -52,13 +51,16 @@ type Session struct {
 
 	mu     sync.Mutex
 	closed bool
-	tasks  []*task // in starting order
+	tasks  []*task                  // in starting order
+	shells map[string]*workdirShell // by directory
+	opened int                      // shells so far
+	uses   uint64                   // calls in shells so far
 }
 
 // New makes a session. The caller must Close it.
 func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
-	s := &Session{options: o, s: o.Settings.withDefaults(), files: o.Files}
+	s := &Session{options: o, s: o.Settings.withDefaults(), files: o.Files, shells: map[string]*workdirShell{}}
 	if s.files == nil {
 		files, err := artifact.NewDir(s.s.TempDir, prefix+artifact.SessionName(o.SessionID))
 		if err != nil {
@@ -70,13 +72,18 @@ func New(o Options) *Session {
 	return s
 }
 
-// Close stops the background tasks and removes the files of the session. The owner
+// Close stops the background tasks, closes the shells and removes the files of the session. The owner
 // of Beside waits for its remaining goroutines.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true // no notice is sent from now on
+	shells := s.shells
+	s.shells = map[string]*workdirShell{}
 	s.mu.Unlock()
 	s.stopAll(ctx)
+	for _, sh := range shells {
+		s.closeShell(ctx, sh.id)
+	}
 	s.end()
 	if s.files == nil {
 		return nil
@@ -86,7 +93,11 @@ func (s *Session) Close(ctx context.Context) error {
 
 // Tools returns the tools of the model.
 func (s *Session) Tools() []dialect.Tool {
-	about := fmt.Sprintf(descBash, s.s.number(int64(s.s.MaxOutputLines)), s.s.number(int64(s.s.MaxOutputBytes)), s.s.TruncatedHeadLines, s.s.TruncatedTailLines)
+	in, stays := descShell, descShellState
+	if s.s.OneShot {
+		in, stays = descOwn, descOwnState
+	}
+	about := fmt.Sprintf(descBash, in, s.s.number(int64(s.s.MaxOutputLines)), s.s.number(int64(s.s.MaxOutputBytes)), s.s.TruncatedHeadLines, s.s.TruncatedTailLines, stays)
 	if s.s.Background {
 		about += descBackground
 	}

@@ -30,6 +30,9 @@ const (
 	textNotKept       = "%s bytes of %s were not kept"
 	textUnread        = "%s could not be read: %s"
 	textNoOutput      = "no output"
+	textShellLost     = "[The shell of this directory was made anew: what earlier commands had set in it is lost]"
+	textShellUnused   = "its shell is not used any more"
+	textLogin         = "the start files of a login shell"
 	textPromoted      = "The command was moved to the background by a person and goes on there; nothing more of it is told here"
 )
 
@@ -74,8 +77,12 @@ const (
 
 // Descriptions of the tools and their parameters.
 const (
-	descBash = "Runs a command in a shell of its own. stdout and stderr are shown apart. Of an output of more than %s lines or %s bytes the first %d and the last %d lines are shown; " +
-		"the full output is saved to a file whose path is in the result: read any part of it with view, by offset and limit. Each command begins in the session's directory."
+	descBash = "Runs a command%s. stdout and stderr are shown apart. Of an output of more than %s lines or %s bytes the first %d and the last %d lines are shown; " +
+		"the full output is saved to a file whose path is in the result: read any part of it with view, by offset and limit.%s"
+	descShell       = " in a login shell that each workdir has and keeps"
+	descShellState  = " Variables and the current directory stay for the next command with that workdir; calls wait for each other."
+	descOwn         = " in a shell of its own"
+	descOwnState    = " Each command begins in the session's directory."
 	descBackground  = " With run_in_background it returns at once, and you are told of its end."
 	descView        = "Shows lines of a file with their numbers, also of a saved output of any size. What is past the last line shown is read with offset."
 	descCommand     = "the command to run"

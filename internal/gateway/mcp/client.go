@@ -18,12 +18,11 @@ import (
 // because that server lists the client's resources.
 type client struct {
 	*Server
-	sdk        *sdk.Server
-	calls      chan struct{}   // one entry for each running tool
-	ctx        context.Context //nolint:containedctx // of all its calls
-	end        context.CancelFunc
-	tasks      *tasks.Store
-	parameters map[string]*parameters // by tool name
+	sdk   *sdk.Server
+	calls chan struct{}   // one entry for each running tool
+	ctx   context.Context //nolint:containedctx // of all its calls
+	end   context.CancelFunc
+	tasks *tasks.Store
 
 	mu               sync.Mutex
 	name             string // last name of its scope; "": the client has made no call yet
@@ -42,7 +41,7 @@ type client struct {
 func (s *Server) newClient() *client {
 	c := &client{
 		Server: s, calls: make(chan struct{}, maxCalls), backgroundJobs: map[messages.UID]*trackedJob{},
-		flights: map[messages.UID]*activeRun{}, listed: map[messages.JobID][]string{}, parameters: map[string]*parameters{},
+		flights: map[messages.UID]*activeRun{}, listed: map[messages.JobID][]string{},
 	}
 	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's, which would keep abandoned clients in memory
 	c.sdk = sdk.NewServer(s.describe(), &sdk.ServerOptions{
@@ -52,7 +51,6 @@ func (s *Server) newClient() *client {
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		CompletionHandler:  c.complete,
 	})
-	c.sdk.AddReceivingMiddleware(c.explainRefusal)
 	c.tasks = tasks.New(tasks.Options{Max: maxTasks, PerClient: maxTasks, Live: maxLive, Log: s.log})
 	if err := c.tasks.Serve(c.sdk); err != nil {
 		panic("cannot serve the extension of tasks: " + err.Error()) // only if a method is registered twice

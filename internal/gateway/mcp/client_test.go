@@ -48,9 +48,9 @@ func TestAnEndThatNobodyReadIsToldAgain(t *testing.T) {
 	ended := messages.Record{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
 	_, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Record{ended}})
 	require.Error(t, err)
-	told := c.takeNotices()
+	told := c.takeNotices(t.Context())
 	require.Len(t, told, 1)
-	require.Equal(t, messages.UID("one"), told[0].UID)
+	require.Equal(t, messages.UID("one"), told[0].Job.UID)
 }
 
 // Nothing of a client that was never used stays with the server.

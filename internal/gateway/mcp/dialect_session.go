@@ -25,6 +25,8 @@ type Dialect struct {
 	Instructions string
 	// Tools are those of every client; their Call is not used.
 	Tools []dialect.Tool
+	// Artifacts says that its sessions are Artifacts, too.
+	Artifacts bool
 	// Open opens the session of a client with its first call.
 	Open func(Place) (Session, error)
 }
@@ -65,6 +67,9 @@ type notice struct {
 
 // addDialect adds the tools of the dialect to the server of a client.
 func (c *client) addDialect(d *Dialect) {
+	if d.Artifacts {
+		c.addArtifacts(d)
+	}
 	for _, t := range d.Tools {
 		tool := &sdk.Tool{
 			Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema,

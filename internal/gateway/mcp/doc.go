@@ -11,6 +11,8 @@
 // own jobs. They end with it, except detached and promoted ones. A client that dies
 // counts as one that leaves: the host ends a scope without a lease.
 //
+//	artifacts.go           the files of a dialect session as resources
+//	byte_order_mark.go     passes over the byte order mark of a message
 //	cancelled_requests.go  omits the response to a cancelled request
 //	client.go              one client: its SDK server, its scope, its jobs
 //	closing_host.go        the host of a dialect session; leaves its jobs to the scope
@@ -20,7 +22,6 @@
 //	job_events.go          receives the facts of the clients' jobs
 //	notices.go             reports the end of a background job once
 //	output.go              parts of outputs as text
-//	parameters.go          errors about parameters that a model can use
 //	progress.go            progress of a waiting call
 //	resources.go           records and outputs as resources
 //	run.go                 the tool run

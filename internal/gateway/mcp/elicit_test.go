@@ -64,20 +64,20 @@ func TestARunWithoutItsClientIsToldLikeAny(t *testing.T) {
 				}
 				close(f.done)
 				time.Sleep(parked - time.Second)
-				require.Empty(t, it.takeNotices(), "its client may come back")
+				require.Empty(t, it.takeNotices(t.Context()), "its client may come back")
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				require.Error(t, cancelled.Err())
 				if c.later.ID != "" {
-					require.Empty(t, it.takeNotices())
+					require.Empty(t, it.takeNotices(t.Context()))
 					later := c.later
 					later.Scope = it.scope
 					n.facts <- messages.CommandFinished{Job: later}
 					synctest.Wait()
 				}
-				told := it.takeNotices()
+				told := it.takeNotices(t.Context())
 				require.Len(t, told, 1)
-				require.Equal(t, messages.UID("one"), told[0].UID)
+				require.Equal(t, messages.UID("one"), told[0].Job.UID)
 			})
 		})
 	}

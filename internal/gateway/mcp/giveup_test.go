@@ -72,10 +72,10 @@ func TestTheEndOfACancelledCallIsToldOnce(t *testing.T) {
 				if c.later {
 					it.handle(messages.CommandFinished{Job: end})
 				}
-				told := it.takeNotices()
+				told := it.takeNotices(t.Context())
 				require.Len(t, told, c.told)
 				it.handle(messages.CommandFinished{Job: end})
-				require.Empty(t, it.takeNotices(), "it was told")
+				require.Empty(t, it.takeNotices(t.Context()), "it was told")
 				require.Empty(t, it.backgroundJobs)
 				require.Equal(t, c.told == 1 && !c.job.State.Ended(), it.events.covers(false), "it listens where an end is to come")
 			})
@@ -114,6 +114,6 @@ func TestABackgroundRunThatWaitsForItsTurn(t *testing.T) {
 		require.Equal(t, startsWithin, time.Since(began))
 		out := a.result.(*core.RunResult)
 		require.Equal(t, "queued", out.State)
-		require.Contains(t, out.Note, "it is queued after other jobs of yours")
+		require.Contains(t, out.Note, "it starts by itself")
 	})
 }

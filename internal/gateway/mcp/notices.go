@@ -54,7 +54,7 @@ func (c *client) markNotified(job messages.Record) {
 	defer c.mu.Unlock()
 	delete(c.backgroundJobs, job.UID)
 	for i, n := range c.pending {
-		if n.UID == job.UID {
+		if n.Job.UID == job.UID {
 			c.pending = append(c.pending[:i:i], c.pending[i+1:]...)
 			return
 		}
@@ -68,7 +68,7 @@ func (c *client) unnotified() []messages.JobID {
 	defer c.mu.Unlock()
 	ids := make([]messages.JobID, 0, len(c.pending)+len(c.backgroundJobs))
 	for _, n := range c.pending {
-		ids = append(ids, messages.JobID(n.UID))
+		ids = append(ids, messages.JobID(n.Job.UID))
 	}
 	for uid, f := range c.backgroundJobs {
 		if !f.called {
@@ -78,12 +78,22 @@ func (c *client) unnotified() []messages.JobID {
 	return ids
 }
 
+// maxLastLines bounds the notices of one result with the last line of their job: each is a
+// request.
+const maxLastLines = 16
+
 // takeNotices returns the notices for a result and forgets them.
-func (c *client) takeNotices() []core.Notice {
+func (c *client) takeNotices(ctx context.Context) []core.Notice {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	all := c.pending
 	c.pending = nil
+	c.mu.Unlock()
+	for i := range all[:min(len(all), maxLastLines)] {
+		page, err := c.outputTail(ctx, all[i].Job, maxProgress)
+		if err == nil { // else the notice says less
+			all[i].LastLine = lastOf(page.Text)
+		}
+	}
 	return all
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 // read shows a part of an output.
 func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
+	in.MaxBytes = cmp.Or(in.MaxBytes, c.options.Window)
 	v, bad := in.View()
 	if bad != nil {
 		return answer{}, bad
@@ -33,7 +35,7 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := &core.RunResult{}
+	out := &core.RunResult{ResultNotices: core.ResultNotices{Note: core.WaitCut("wait_seconds", in.WaitSeconds)}}
 	if in.From != nil {
 		out.OutputExcerpt, err = c.outputFrom(ctx, job, stream, *in.From, v.Bytes, wait)
 	} else {
@@ -49,7 +51,7 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 			return answer{}, err
 		}
 	}
-	out.JobRecord = core.Tell(job, time.Now())
+	out.JobRecord = c.record(ctx, job)
 	return answer{result: out, jobs: []messages.Record{job}}, nil
 }
 

@@ -70,19 +70,26 @@ func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (
 	if err != nil {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	offset, err := number(u.Query(), "offset", 0, 0)
+	return readPart(uri, u.Query(), func(offset, limit int64) (Bytes, error) {
+		return c.options.Host.Bytes(ctx, messages.JobID(job.UID), stream, offset, int(limit), false)
+	})
+}
+
+// readPart reads the part of an output that the query of its URI names.
+func readPart(uri string, query url.Values, read func(offset, limit int64) (Bytes, error)) (*sdk.ReadResourceResult, error) {
+	offset, err := number(query, "offset", 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := number(u.Query(), "limit", 1, defaultPart) // 0 would mean all to the host
+	limit, err := number(query, "limit", 1, defaultPart) // 0 would mean all to the host
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.options.Host.Bytes(ctx, messages.JobID(job.UID), stream, offset, int(min(limit, defaultPart)), false)
+	b, err := read(offset, min(limit, defaultPart))
 	if err != nil {
 		return nil, err
 	}
-	if !u.Query().Has("limit") {
+	if !query.Has("limit") {
 		b = wholePart(b)
 	}
 	contents := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Meta: sdk.Meta{"troupe/next": b.Next, "troupe/size": b.Size}}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync/atomic"
@@ -41,11 +42,11 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 	}
 	around := c.options.Around
 	around.Scope = c.scope
-	r, bad := in.Request(around)
-	if bad != nil {
-		return answer{}, bad
+	if in.Session != "" && in.Pty == nil {
+		pty := c.sessionInfo(ctx, messages.SessionID(in.Session)).Backend == messages.BackendShellPTY
+		in.Pty = &pty
 	}
-	most, bad := core.Bytes(in.MaxBytes)
+	r, bad := in.Request(around)
 	if bad != nil {
 		return answer{}, bad
 	}
@@ -54,7 +55,7 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 		r.Key = c.name + "/" + r.Key // keys of two clients never match
 	}
 	f := &activeRun{
-		uid: r.UID, in: in, most: most, began: time.Now(), known: make(chan struct{}), done: make(chan struct{}),
+		uid: r.UID, in: in, most: cmp.Or(in.MaxBytes, c.options.Window), began: time.Now(), known: make(chan struct{}), done: make(chan struct{}),
 		background: r.Mode.Background(), input: r.Terminal != (messages.Terminal{}) || r.Stdin == messages.StdinPipe && in.Stdin == "",
 	}
 	if !tasks.Offered(c.req) || r.Mode.Background() {
@@ -178,7 +179,7 @@ func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	switch {
 	case f.job.State.Ended():
 	case f.job.State == messages.Queued:
-		note = "it is queued after other jobs of yours and starts by itself: do something else meanwhile, or wait for it with wait. A later result reports its end"
+		note = "it starts by itself: do something else meanwhile, or wait for it with wait. A later result reports its end"
 	case f.background:
 		note = "it runs in the background; a later result reports its end, and wait waits for it"
 	case f.job.HasFlag(messages.FlagKept):
@@ -191,6 +192,9 @@ func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	if why := f.unfed.Load(); why != nil {
 		note = strings.TrimSpace("its standard input could not be written: " + (*why).Error() + ". " + note)
 	}
+	if cut := core.WaitCut("wait_seconds", f.in.WaitSeconds); cut != "" {
+		note = strings.Trim(cut+". "+note, ". ")
+	}
 	if f.job.End.Outcome == messages.FailedToStart {
 		e := f.job.End.Err
 		c.markNotified(f.job)
@@ -198,23 +202,23 @@ func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	}
 	a, err = c.shown(ctx, f.job, f.text, f.most, note)
 	if out, ok := a.result.(*core.RunResult); ok && out.Session != "" && !out.Running {
-		out.SessionCwd = c.sessionDir(ctx, f.job.Session)
+		out.SessionCwd = c.sessionInfo(ctx, f.job.Session).Dir
 	}
 	return a, err
 }
 
-// sessionDir returns the directory of a session's shell, "" if unknown.
-func (c *call) sessionDir(ctx context.Context, session messages.SessionID) string {
+// sessionInfo returns a session of the client; the zero value if it is not open.
+func (c *call) sessionInfo(ctx context.Context, session messages.SessionID) messages.SessionInfo {
 	sessions, err := dialect.Sessions(ctx, c.options.Host, c.scope)
 	if err != nil {
-		return ""
+		return messages.SessionInfo{}
 	}
 	for _, s := range sessions {
 		if s.Session == session && s.Scope == c.scope {
-			return s.Dir
+			return s
 		}
 	}
-	return ""
+	return messages.SessionInfo{}
 }
 
 func waitsNote(job messages.Record) string {
@@ -230,7 +234,7 @@ func (c *call) shown(ctx context.Context, job messages.Record, text Text, most i
 	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 {
 		return c.tell(ctx, job, most, note)
 	}
-	out := &core.RunResult{JobRecord: core.Tell(job, time.Now()), ResultNotices: core.ResultNotices{Note: note}}
+	out := &core.RunResult{JobRecord: c.record(ctx, job), ResultNotices: core.ResultNotices{Note: note}}
 	out.Output, out.Truncated = text.Text, text.Truncated
 	for _, o := range job.Output {
 		out.Bytes += o.Bytes
@@ -250,7 +254,7 @@ func (c *call) tell(ctx context.Context, job messages.Record, most int, note str
 	if page, err = instead(job, page, err); err != nil {
 		return answer{}, err
 	}
-	out := &core.RunResult{JobRecord: core.Tell(job, time.Now()), OutputExcerpt: core.Page(page), ResultNotices: core.ResultNotices{Note: note}}
+	out := &core.RunResult{JobRecord: c.record(ctx, job), OutputExcerpt: core.Page(page), ResultNotices: core.ResultNotices{Note: note}}
 	return answer{result: out, jobs: []messages.Record{job}, links: links(job, out.Truncated)}, nil
 }
 

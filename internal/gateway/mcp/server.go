@@ -41,6 +41,7 @@ type Options struct {
 	Keep    bool         // jobs outlive their client
 	Many    bool         // for many clients (Handler), not for one (Serve)
 	Dialect *Dialect     // nil: the core tools
+	Window  int          // bytes of output in a result of the core tools, if the call names none
 	Log     *slog.Logger // nil: discarded
 }
 
@@ -65,6 +66,7 @@ type Server struct {
 func New(o Options) *Server {
 	o.Quota.Jobs = cmp.Or(o.Quota.Jobs, defaultJobs)
 	o.Quota.Sessions = cmp.Or(o.Quota.Sessions, defaultSessions)
+	o.Window = cmp.Or(o.Window, core.DefaultBytes)
 	s := &Server{options: o, log: o.Log, base: o.Scope, clients: map[string]*client{}, shared: map[string]*statelessClient{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -89,7 +91,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 // http.RequireToken.
 func (s *Server) Handler(o web.Options) (http.Handler, *web.Endpoint) {
 	endpoint := web.Handler(s.choose, o)
-	return tasks.Handler(cmp.Or(o.MaxBody, web.DefaultMaxBody), endpoint), endpoint
+	return skipMark(tasks.Handler(cmp.Or(o.MaxBody, web.DefaultMaxBody), endpoint)), endpoint
 }
 
 // Close ends every client and its jobs, unless they outlive it. It returns when they

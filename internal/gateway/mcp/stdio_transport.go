@@ -163,7 +163,7 @@ func (c *stdioConn) next(in *bufio.Reader) ([]byte, error) {
 			line = append(line, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return bytes.Trim(line, " \t\r\n"), err
+			return bytes.Trim(bytes.TrimPrefix(line, byteOrderMark), " \t\r\n"), err
 		}
 	}
 }

@@ -64,20 +64,19 @@ func (c *client) addTools() {
 // add adds one tool. Its result has no structuredContent, and so no schema: some clients show
 // a model that alone, others the text, and an output in both is sent twice.
 func add[In any](c *client, t core.Tool, handle func(*call, context.Context, In) (answer, error)) {
-	no := false
-	tool := &sdk.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description,
-		Annotations: &sdk.ToolAnnotations{
-			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent, DestructiveHint: &t.Destructive, OpenWorldHint: &no,
-		},
+	no, hints := false, &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent} // what is true by default is left out
+	if !t.OpenWorld {
+		hints.OpenWorldHint = &no
 	}
-	if t.OpenWorld {
-		tool.Annotations.OpenWorldHint = &t.OpenWorld
+	if !t.Destructive && !t.ReadOnly {
+		hints.DestructiveHint = &no
 	}
-	c.parameters[t.Name] = parametersOf[In]()
-	sdk.AddTool(c.sdk, tool, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		result, err := serve(ctx, c, req, in, handle)
-		return result, nil, err
+	c.sdk.AddTool(&sdk.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: dialect.SchemaOf[In](), Annotations: hints}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var in In
+		if bad := dialect.Decode(req.Params.Arguments, &in); bad != nil {
+			return c.refuse(ctx, bad), nil
+		}
+		return serve(ctx, c, req, in, handle)
 	})
 }
 
@@ -123,7 +122,7 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, err
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	a.Carry(c.takeNotices())
+	a.Carry(c.takeNotices(ctx))
 	content := append([]sdk.Content{&sdk.TextContent{Text: a.Text()}}, a.links...)
 	return &sdk.CallToolResult{Content: content, Meta: sdk.Meta{DetailsKey: a.result}}, nil
 }
@@ -156,7 +155,7 @@ func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, er
 func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolResult {
 	var notices core.ResultNotices
 	if ctx.Err() == nil { // a client reads the result
-		notices.Notifications = c.takeNotices()
+		notices.Notifications = c.takeNotices(ctx)
 	}
 	text := core.Fail(e).Text(notices)
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
@@ -185,9 +184,34 @@ func records(jobs []messages.Record) []core.JobRecord {
 	out := make([]core.JobRecord, 0, len(jobs))
 	now := time.Now()
 	for _, j := range jobs {
-		out = append(out, core.Tell(j, now))
+		r := core.Tell(j, now)
+		r.QueuedAfter = ahead(j, jobs)
+		out = append(out, r)
 	}
 	return out
+}
+
+// record returns the record of a job for a result.
+func (c *call) record(ctx context.Context, job messages.Record) core.JobRecord {
+	r := core.Tell(job, time.Now())
+	if job.State == messages.Queued {
+		jobs, _ := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope}) // without them the job is queued all the same
+		r.QueuedAfter = ahead(job, jobs)
+	}
+	return r
+}
+
+// ahead returns the oldest job that runs in the session of a queued one, "" for another job.
+func ahead(job messages.Record, jobs []messages.Record) string {
+	if job.State != messages.Queued {
+		return ""
+	}
+	for _, j := range jobs {
+		if j.Session == job.Session && j.Scope == job.Scope && j.State != messages.Queued && !j.State.Ended() {
+			return string(j.ID)
+		}
+	}
+	return ""
 }
 
 // stop stops jobs, or only signals them.
@@ -292,12 +316,12 @@ func (c *call) promote(ctx context.Context, in core.Job) (answer, error) {
 		return answer{}, err
 	}
 	if job.State.Ended() {
-		return c.tell(ctx, job, core.DefaultBytes, "it has ended: there is nothing to wait for")
+		return c.tell(ctx, job, c.options.Window, "it has ended: there is nothing to wait for")
 	}
 	if job, err = dialect.Promote(ctx, c.options.Host, job.ID); err != nil {
 		return answer{}, err
 	}
-	return c.tell(ctx, job, core.DefaultBytes, "it goes on in the background; a later result reports its end")
+	return c.tell(ctx, job, c.options.Window, "it goes on in the background; a later result reports its end")
 }
 
 // screen shows a terminal.

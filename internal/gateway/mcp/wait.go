@@ -48,19 +48,20 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		return answer{}, err
 	}
 	out := &core.WaitResult{Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible, Jobs: []core.WaitedJob{}}
+	out.Note = core.WaitCut("timeout_seconds", in.TimeoutSeconds)
 	most := in.MaxBytes
 	if most == 0 {
 		most = core.AwaitBytes
 	}
 	for _, job := range end.Jobs {
 		met := slices.Contains(end.Met, job.ID) || slices.Contains(end.Met, messages.JobID(job.UID))
-		seen := core.WaitedJob{JobRecord: core.Tell(job, time.Now()), Met: met}
+		seen := core.WaitedJob{JobRecord: c.record(ctx, job), Met: met}
 		if (met || job.State.Ended()) && len(job.Output) > 0 {
 			page, err := c.outputTail(ctx, job, most)
 			if page, err = instead(job, page, err); err != nil {
 				return answer{}, err
 			}
-			seen.Output = page.Text
+			seen.Output, seen.Truncated = page.Text, page.Truncated
 			if err := c.grow(ctx, seen.Outputs, job, page); err != nil {
 				return answer{}, err
 			}

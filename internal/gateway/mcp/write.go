@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -45,14 +46,18 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 	}
 	out := &core.RunResult{}
 	if len(before) > 0 {
-		most, _ := core.Bytes(in.MaxBytes)
-		if out.OutputExcerpt, err = c.since(ctx, job, before, most); err != nil {
+		if out.OutputExcerpt, err = c.since(ctx, job, before, cmp.Or(in.MaxBytes, c.options.Window)); err != nil {
 			return answer{}, err
 		}
 	}
 	out.JobRecord = core.Tell(job, time.Now())
-	if job.WaitingForSecret {
+	switch cut := core.WaitCut("wait_seconds", in.WaitSeconds); {
+	case job.WaitingForSecret:
 		out.Note = waitsNote(job)
+	case job.Terminal == (messages.Terminal{}) && !job.State.Ended() && in.Interrupts():
+		out.Note = "without a terminal, Ctrl-C is only a byte of its input; stop with signal INT interrupts it"
+	default:
+		out.Note = cut
 	}
 	return answer{result: out, jobs: []messages.Record{job}}, nil
 }

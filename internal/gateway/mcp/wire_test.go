@@ -4,77 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/mcp/tasks"
 	"troupe/messages"
 )
-
-// values are what a field may be given.
-var values = []string{
-	`null`, `true`, `false`, `0`, `-0`, `7`, `-3`, `1.0`, `1.5`, `1e2`, `1E400`, `9007199254740992`, `99999999999999999999`, `""`, `"x"`, `"1"`, `"a\u0000<b>&\u2028"`,
-	`"\ud800"`, `"\ud83d\ude00"`, "\"\xff\"", `[]`, `["a"]`, `["a",null]`, `["a",1]`, `[[]]`, `{}`, `{"A":"1"}`, `{"A":null}`, `{"A":1}`, `{"A":"1","A":"2"}`, ` "spaced" `,
-}
-
-// The parameters that are refused in words of ours are those that the SDK refuses.
-func TestEveryRefusalOfTheSDKIsExplained(t *testing.T) {
-	explainsRefusals[core.Run](t, "command")
-	explainsRefusals[core.Read](t, "job_id")
-	explainsRefusals[core.Write](t, "job_id")
-	explainsRefusals[core.Stop](t, "")
-	explainsRefusals[core.List](t, "")
-	explainsRefusals[core.Await](t, "")
-	explainsRefusals[core.Job](t, "job_id")
-}
-
-// explainsRefusals gives each field each value, beside a field that is right.
-func explainsRefusals[In any](t *testing.T, right string) {
-	t.Helper()
-	taken := false
-	server := sdk.NewServer(&sdk.Implementation{Name: "sdk"}, nil)
-	sdk.AddTool(server, &sdk.Tool{Name: "it"}, func(context.Context, *sdk.CallToolRequest, In) (*sdk.CallToolResult, any, error) {
-		taken = true
-		return &sdk.CallToolResult{}, nil, nil
-	})
-	w, p, accepted := speaks(t, server, withSessions), parametersOf[In](), 0
-	beside := ""
-	if right != "" {
-		beside = fmt.Sprintf(`%q:"right",`, right)
-	}
-	names := append(slices.Sorted(maps.Keys(p.types)), "unknown", "COMMAND")
-	for _, name := range names {
-		for _, value := range values {
-			for _, args := range []string{
-				fmt.Sprintf(`{%s%q:%s}`, beside, name, value), fmt.Sprintf(`{%q:%s}`, name, value), fmt.Sprintf(`{%q:"x",%s%q:%s}`, name, beside, name, value), value,
-			} {
-				if !utf8.ValidString(args) {
-					continue
-				}
-				raw := json.RawMessage(args)
-				if rest, had := p.withoutNulls(raw); had {
-					raw = rest
-				}
-				said := p.wrong("it", raw)
-				taken = false
-				w.call("it", string(raw))
-				require.Equal(t, said == nil, taken, "%T %s: %s", *new(In), args, said)
-				if taken {
-					accepted++
-				}
-			}
-		}
-	}
-	require.Greater(t, accepted, len(names), "%T", *new(In))
-}
 
 // A parameter of the wrong type is told by its name, in words of JSON.
 func TestBadInputOfATool(t *testing.T) {
@@ -85,13 +24,13 @@ func TestBadInputOfATool(t *testing.T) {
 		{"run", `{"command":5}`, `command is a number; it must be a string (invalid_params, command)`},
 		{"run", `{"argv":"a"}`, `argv is a string; it must be a list (invalid_params, argv)`},
 		{"run", `{"argv":["a",null]}`, `an element of argv is null; it must be a string (invalid_params, argv)`},
-		{"run", `{"command":"a","env":{"A":"1","B":2}}`, `\"B\" of env is a number; it must be a string (invalid_params, env)`},
+		{"run", `{"command":"a","env":{"A":"1","B":2}}`, `an element of env is a number; it must be a string (invalid_params, env)`},
 		{"run", `{"command":"a","pty":"yes"}`, `pty is a string; it must be true or false (invalid_params, pty)`},
-		{"run", `{"command":"a","rows":1.5}`, `rows is 1.5; it must be a whole number (invalid_params, rows)`},
+		{"run", `{"command":"a","rows":1.5}`, `rows is a number 1.5; it must be a whole number (invalid_params, rows)`},
 		{"run", `{"command":"a","rows":{}}`, `rows is an object; it must be a whole number (invalid_params, rows)`},
 		{"run", `{"command":"a","wait_seconds":1e999}`, `wait_seconds is 1e999, which is larger than any number can be (invalid_params, wait_seconds)`},
-		{"read", `{"job_id":null}`, `the tool read needs the parameter job_id (invalid_params, job_id)`},
-		{"run", `[]`, `the arguments of the tool run are a list; they must be an object (invalid_params, arguments)`},
+		{"read", `{"job_id":null}`, `job_id is empty; list names your jobs (invalid_params, job_id)`},
+		{"run", `[]`, `the arguments are a list; they must be an object (invalid_params, arguments)`},
 		{"run", `{"command":null,"argv":null}`, `(invalid_params, empty_command)`},
 		{"run", `{"command":"a","env":{"LD_PRELOAD":"x"}}`, `it makes other programs run code of its choice (env_refused, LD_PRELOAD)\nset it inside the command, where it can be seen\n`},
 	} {
