@@ -84,7 +84,9 @@ func TestNotifyFilter(t *testing.T) {
 			{"scope", scope, func(f messages.Fact) bool { return scopeOf(f) == "a" || scopeOf(f) == "a/b" }},
 			{"job", job, func(f messages.Fact) bool { return jobOf(f) == "j2" }},
 			{"ends", ends, func(f messages.Fact) bool { return word(f) == "finished:exited" }},
-			{"both", both, func(f messages.Fact) bool { return scopeOf(f) == "a/b" && jobOf(f) == "j2" && word(f) == "finished:exited" }},
+			{"both", both, func(f messages.Fact) bool {
+				return scopeOf(f) == "a/b" && jobOf(f) == "j2" && word(f) == "finished:exited"
+			}},
 		} {
 			var wanted []messages.Seq
 			for _, f := range h.ledger.all() {

@@ -84,8 +84,12 @@ func TestRequestsComeBack(t *testing.T) {
 func TestLongDurationsAreSent(t *testing.T) {
 	const longest = time.Duration(math.MaxInt64)
 	for _, r := range []any{
-		messages.StopCommand{Job: "j1", Grace: longest}, messages.CloseScope{Path: "a", Grace: longest}, api.EndLease{ID: "L", Grace: longest},
-		messages.ReleaseScope{Path: "a", Grace: messages.MaxDuration + 1}, messages.ShutdownNode{Grace: longest}, messages.CloseSession{Session: "s", Grace: longest},
+		messages.StopCommand{Job: "j1", Grace: longest},
+		messages.CloseScope{Path: "a", Grace: longest},
+		api.EndLease{ID: "L", Grace: longest},
+		messages.ReleaseScope{Path: "a", Grace: messages.MaxDuration + 1},
+		messages.ShutdownNode{Grace: longest},
+		messages.CloseSession{Session: "s", Grace: longest},
 	} {
 		require.Equal(t, int64(messages.MaxDuration), reflect.ValueOf(through(t, r, nil)).FieldByName("Grace").Int(), "%T", r)
 	}
