@@ -28,7 +28,7 @@ func TestSecurityMCPToken(t *testing.T) {
 	})
 	require.NoError(t, store.Serve(server))
 	endpoint := web.Handler(func(*stdhttp.Request) *mcp.Server { return server }, web.Options{})
-	at := httptest.NewServer(http.RequireToken("secret", tasks.Handler(web.DefaultMaxBody, endpoint)))
+	at := httptest.NewServer(http.RequireToken(http.Token{Secret: "secret"}, tasks.Handler(web.DefaultMaxBody, endpoint)))
 	defer at.Close()
 	defer endpoint.Close()
 

@@ -42,7 +42,7 @@ type daemon struct {
 	lock            *flock.Flock
 	listeners       []net.Listener // for clients
 	metricsListener net.Listener   // for the metrics; nil: not served
-	token           string         // required over TCP; "": all listeners are local sockets
+	token           http.Token     // required over TCP; zero: all listeners are local sockets
 	node            *node.Node
 	journal         *journal.Bolt // nil: facts stay in memory
 	keeper          *keeper.Fleet // nil: no keepers on this platform
@@ -196,7 +196,11 @@ func (d *daemon) openNode() error {
 	})
 	d.failed = make(chan error, len(d.listeners))
 	for _, l := range d.listeners {
-		d.log.Info().Str("address", l.Addr().String()).Msg("listening")
+		line := d.log.Info().Str("address", l.Addr().String())
+		if l.Addr().Network() != "unix" {
+			line = line.Str("token_file", d.token.File)
+		}
+		line.Msg("listening")
 		go func() {
 			if err := d.server.Serve(l); err != nil {
 				d.failed <- fmt.Errorf("cannot serve %s any more: %w", l.Addr(), err)

@@ -18,7 +18,7 @@ const (
 
 // serve serves the metrics on a loopback address until close, over at most so many
 // connections.
-func (n *metrics) serve(l net.Listener, token string, most int) {
+func (n *metrics) serve(l net.Listener, token http.Token, most int) {
 	mux := stdhttp.NewServeMux()
 	mux.Handle("GET /metrics", http.RequireToken(token, promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})))
 	server := &stdhttp.Server{Handler: mux, ReadTimeout: metricsPatience, WriteTimeout: metricsPatience, IdleTimeout: metricsPatience, MaxHeaderBytes: 16 << 10}

@@ -87,7 +87,7 @@ func (s *Server) gate(l net.Listener) (*admission, error) {
 	case *net.UnixAddr:
 		g.places = newPlaces(cmp.Or(limits.Connections, DefaultConnections), 4, "limits.connections")
 	case *net.TCPAddr:
-		if len(s.options.Token) < tokenLength {
+		if len(s.options.Token.Secret) < tokenLength {
 			return nil, &messages.Error{Code: messages.Refused, Reason: "token", Message: "cannot serve TCP without a token", Hint: "make one (LoadToken)"}
 		}
 		g.token, g.places = true, newPlaces(cmp.Or(limits.PortConnections, DefaultPortConnections), 16, portSetting)

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -50,7 +51,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // RequireToken guards a handler on a loopback address as Server guards its own. It
 // admits requests with the token and the server's Host, and no pages of other sites. A
 // refused request loses its connection, and a body must arrive in time.
-func RequireToken(token string, next http.Handler) http.Handler {
+func RequireToken(token Token, next http.Handler) http.Handler {
 	watch := newWatch(token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc, body := http.NewResponseController(w), r.ContentLength != 0
@@ -88,11 +89,11 @@ func (a *timedBody) Read(p []byte) (int, error) {
 
 // authCheck checks the Host, the Origin and the token of requests.
 type authCheck struct {
-	token   string
+	token   Token
 	foreign *http.CrossOriginProtection
 }
 
-func newWatch(token string) *authCheck { return &authCheck{token, http.NewCrossOriginProtection()} }
+func newWatch(token Token) *authCheck { return &authCheck{token, http.NewCrossOriginProtection()} }
 
 // admit checks a request, and gives the connection of an allowed one its place. A refused
 // one over TCP loses its connection: a client without the token keeps none.
@@ -125,9 +126,9 @@ func (g *authCheck) refusal(h http.Header, r *http.Request) *messages.Error {
 		return refused("host", "the Host of the request is not this server's", "use 127.0.0.1, [::1] or localhost with the port of the server")
 	case !ourOrigin(at, r.Header.Values("Origin")), g.foreign.Check(r) != nil:
 		return refused("origin", "a page of another site sent the request", "send it from a program, without an Origin")
-	case !local && !tokenMatches(g.token, r.Header.Values("Authorization")):
+	case !local && !g.token.matches(r.Header.Values("Authorization")):
 		h.Set("WWW-Authenticate", "Bearer")
-		return refused("token", "the request has no token, or a wrong one", "send Authorization: Bearer and the token of the daemon's file")
+		return refused("token", "the request has no token, or a wrong one", "send Authorization: Bearer and the token in "+cmp.Or(g.token.File, "the file of the server"))
 	}
 	return nil
 }

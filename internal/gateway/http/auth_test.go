@@ -47,7 +47,7 @@ func TestSecurityGuardIsNotHeldUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &http.Server{Handler: RequireToken("secret", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				server := &http.Server{Handler: RequireToken(Token{Secret: "secret"}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if _, err := io.ReadAll(r.Body); err != nil {
 						w.WriteHeader(http.StatusBadRequest)
 						return

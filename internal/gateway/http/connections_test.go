@@ -101,7 +101,7 @@ func TestFaultOneOwnerMeetsNoRateLimit(t *testing.T) {
 // Silent connections to the port shut out nobody at the socket, and no client with the token.
 func TestFaultSilentConnectionsToThePort(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
-	d := start(t, func(_ *node.Options, o *http.Options) { o.Token = token })
+	d := start(t, func(_ *node.Options, o *http.Options) { o.Token = http.Token{Secret: token} })
 	port := d.startTCP()
 	for i := range 200 {
 		conn, err := net.Dial("tcp", port)
@@ -123,7 +123,7 @@ func TestFaultSilentConnectionsToThePort(t *testing.T) {
 // learns when to ask again; the Go client does that.
 func TestFaultTooManyRequests(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
-	d := start(t, func(_ *node.Options, o *http.Options) { o.Token, o.Limits.PortRequests = token, 20 })
+	d := start(t, func(_ *node.Options, o *http.Options) { o.Token, o.Limits.PortRequests = http.Token{Secret: token}, 20 })
 	port := d.startTCP()
 	c, err := client.DialTCP(t.Context(), port, token)
 	require.NoError(t, err)

@@ -130,7 +130,7 @@ func TestSecurityAnotherServerHasNoStrangers(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	held := make(chan struct{})
-	server := &http.Server{Handler: RequireToken("secret", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{Handler: RequireToken(Token{Secret: "secret"}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "served")
 		_ = http.NewResponseController(w).Flush()
 		<-held

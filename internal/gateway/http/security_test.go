@@ -249,7 +249,7 @@ func TestSecurityLoopback(t *testing.T) {
 	address := d.startTCP()
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	bearer := "Bearer " + token
+	bearer := "Bearer " + token.Secret
 	for _, c := range []struct {
 		name, method, path, body string
 		header                   []string
@@ -261,8 +261,8 @@ func TestSecurityLoopback(t *testing.T) {
 		{"S04", "GET", "/v1/jobs", "", nil, 401},
 		{"S04 wrong", "GET", "/v1/jobs", "", []string{"Authorization", bearer + "x"}, 401},
 		{"S04 empty", "GET", "/v1/jobs", "", []string{"Authorization", "Bearer "}, 401},
-		{"S04 scheme", "GET", "/v1/jobs", "", []string{"Authorization", token}, 401},
-		{"S04 in the URL", "GET", "/v1/jobs?token=" + token, "", nil, 401},
+		{"S04 scheme", "GET", "/v1/jobs", "", []string{"Authorization", token.Secret}, 401},
+		{"S04 in the URL", "GET", "/v1/jobs?token=" + token.Secret, "", nil, 401},
 		{"S04 no route", "GET", "/nowhere", "", nil, 401},
 		{"S05", "GET", "/v1/jobs", "", []string{"Authorization", bearer, "Host", "evil.example"}, 403},
 		{"S05 port", "GET", "/v1/jobs", "", []string{"Authorization", bearer, "Host", "127.0.0.1:1"}, 403},
@@ -306,7 +306,7 @@ func TestSecurityLoopback(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "HTTP/1.1 403", string(got), line)
 	}
-	over, err := client.DialTCP(t.Context(), address, token)
+	over, err := client.DialTCP(t.Context(), address, token.Secret)
 	require.NoError(t, err)
 	defer over.Close()
 	result, err := over.Run(t.Context(), messages.RunCommand{Program: messages.Program{Text: "exit 6"}})
@@ -314,6 +314,9 @@ func TestSecurityLoopback(t *testing.T) {
 	require.Equal(t, 6, result.Job.ExitCode())
 	_, err = client.DialTCP(t.Context(), address, "wrong")
 	coded(t, err, messages.Refused, "token")
+	var said *messages.Error
+	require.ErrorAs(t, err, &said)
+	require.Equal(t, "send Authorization: Bearer and the token in "+token.File, said.Hint)
 }
 
 // Nothing is served on TCP but loopback, and that not without a token.
@@ -343,7 +346,7 @@ func TestSecurityTokenFile(t *testing.T) {
 	path := filepath.Join(dir, "token")
 	token, err := http.LoadToken(path)
 	require.NoError(t, err)
-	bits, err := base64.RawURLEncoding.DecodeString(token)
+	bits, err := base64.RawURLEncoding.DecodeString(token.Secret)
 	require.NoError(t, err)
 	require.Len(t, bits, 32)
 	info, err := os.Stat(path)

@@ -42,8 +42,8 @@ type Options struct {
 	Version string
 	// State is the daemon's directory in that reply; "": none.
 	State string
-	// Token admits clients of TCP listeners; "": none is served. See LoadToken.
-	Token string
+	// Token admits clients of TCP listeners; zero: none is served. See LoadToken.
+	Token Token
 	// AllowConfined admits processes of a sandbox, although their commands leave it in
 	// this process.
 	AllowConfined bool

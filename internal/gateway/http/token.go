@@ -25,10 +25,21 @@ const (
 	tokenLength = 43
 )
 
+// Token admits clients over TCP. The zero value admits none.
+type Token struct {
+	Secret string
+	File   string // where a client of this user finds it; "": unknown
+}
+
 // LoadToken reads the token for TCP from a file, or makes the file (0600) in an
 // existing directory. It refuses a symbolic link, a file of another user, and one that
 // others may read.
-func LoadToken(path string) (string, error) {
+func LoadToken(path string) (Token, error) {
+	secret, err := loadSecret(path)
+	return Token{secret, path}, err
+}
+
+func loadSecret(path string) (string, error) {
 	made := make([]byte, tokenBytes)
 	if _, err := rand.Read(made); err != nil {
 		return "", err
@@ -65,16 +76,16 @@ func readToken(path string) (string, error) {
 	return token, err
 }
 
-// tokenMatches compares in constant time. The scheme's name may be in any case, with
+// matches compares in constant time. The scheme's name may be in any case, with
 // one or more spaces after it (RFC 9110, 11.1 and 11.4).
-func tokenMatches(token string, given []string) bool {
+func (t Token) matches(given []string) bool {
 	if len(given) != 1 {
 		return false
 	}
 	scheme, got, ok := strings.Cut(given[0], " ")
 	ok, got = ok && strings.EqualFold(scheme, "Bearer"), strings.TrimLeft(got, " ")
-	want, have := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(got))
-	return subtle.ConstantTimeCompare(want[:], have[:]) == 1 && ok && token != ""
+	want, have := sha256.Sum256([]byte(t.Secret)), sha256.Sum256([]byte(got))
+	return subtle.ConstantTimeCompare(want[:], have[:]) == 1 && ok && t.Secret != ""
 }
 
 // ListenTCP listens on a loopback address: "127.0.0.1:7070", "[::1]:0". It refuses a

@@ -17,7 +17,7 @@ func TestSecurityTokenComparison(t *testing.T) {
 	constant, plain := 0, 0
 	for _, decl := range f.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
-		if !ok || fn.Name.Name != "tokenMatches" {
+		if !ok || fn.Name.Name != "matches" {
 			continue
 		}
 		ast.Inspect(fn, func(n ast.Node) bool {
@@ -55,9 +55,9 @@ func TestSecurityTokenComparison(t *testing.T) {
 		{[]string{" Bearer secret"}, false},
 		{[]string{"Bearer secret", "Bearer secret"}, false},
 	} {
-		require.Equal(t, c.want, tokenMatches("secret", c.given), "%q", c.given)
+		require.Equal(t, c.want, Token{Secret: "secret"}.matches(c.given), "%q", c.given)
 	}
-	require.False(t, tokenMatches("", []string{"Bearer "}), "no token admits nobody")
+	require.False(t, Token{}.matches([]string{"Bearer "}), "no token admits nobody")
 }
 
 // A Host names the address and its port, which a client leaves out if it is that of http;

@@ -17,7 +17,7 @@ import (
 // request: the server looks no more for the end of the connection then.
 func TestFaultClientsThatSendMoreAreMissed(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
-	d := start(t, func(_ *node.Options, o *http.Options) { o.Token = token })
+	d := start(t, func(_ *node.Options, o *http.Options) { o.Token = http.Token{Secret: token} })
 	port := d.startTCP()
 	const next = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	for i, behind := range []string{"\n", "\r\n", next} {
