@@ -99,11 +99,19 @@ func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 		j := e.job
 		switch {
 		case r.Scope != "" && !r.Scope.Contains(j.Scope),
+			string(j.UID) <= r.Cursor,
 			!r.Finished && len(r.States) == 0 && j.State.Ended(),
 			len(r.States) > 0 && !slices.Contains(r.States, j.State) && !(j.State == messages.Retired && slices.Contains(r.States, messages.Finished)):
 			continue
 		}
+		if n := len(out.Jobs); r.Limit > 0 && n == r.Limit {
+			out.Next = string(out.Jobs[n-1].UID)
+			break
+		}
 		out.Jobs = append(out.Jobs, e.record())
+	}
+	if r.Cursor != "" {
+		return out
 	}
 	for _, t := range slices.SortedFunc(maps.Values(s.tasks), func(a, b messages.Task) int { return cmp.Compare(a.ID, b.ID) }) {
 		if r.Scope != "" && !r.Scope.Contains(t.Scope) {

@@ -13,7 +13,12 @@ type ListJobs struct {
 	Scope    ScopePath `json:"-" query:"scope"`    // "": all
 	Finished bool      `json:"-" query:"finished"` // includes finished jobs
 	States   []State   `json:"-" query:"state"`    // empty: any; a daemon takes one
+	Limit    int       `json:"-" query:"limit"`    // of jobs in the reply, up to MaxListed; 0: none
+	Cursor   string    `json:"-" query:"cursor"`   // JobList.Next of the reply before; "": from the oldest
 }
+
+// MaxListed bounds ListJobs.Limit.
+const MaxListed = 10_000
 
 // FindJob asks for one job by its id, uid or name.
 type FindJob struct {
@@ -61,7 +66,8 @@ type JobList struct {
 	quiet
 	V     Version  `json:"v" cbor:"-"`
 	Jobs  []Record `json:"jobs"`
-	Tasks []Task   `json:"tasks"`
+	Tasks []Task   `json:"tasks"`         // only in the first page
+	Next  string   `json:"next,omitzero"` // ListJobs.Cursor of the next page; "": there is none
 }
 
 // JobFound answers FindJob, and RemoveJob with the record that was removed. In JSON it is the

@@ -12,7 +12,9 @@ var descriptions = map[string]string{
 
 	"CloseSession.scope":  "the scope of the session; main if not given",
 	"EndLease.id":         "a lease: the last part of its Location",
+	"ListJobs.cursor":     "next of the reply before, with the same other parameters",
 	"ListJobs.finished":   "the finished ones too",
+	"ListJobs.limit":      "of jobs in the reply, 1 to 10000; without it all are there",
 	"ListJobs.state":      "only those in this state",
 	"ListSessions.recent": "the last 100 that have ended, too",
 
@@ -38,6 +40,8 @@ var descriptions = map[string]string{
 	"Limits.cpus":         "the CPUs that it may run on, as 0-3,7",
 	"OpenScope.join":      "leave a scope that is open as it is, with its own quota; a lease always does",
 	"OpenScope.quota":     "0 is no bound; a scope that is open gets it, too, unless join is true",
+	"JobList.next":        "the cursor of the next page; absent after the last",
+	"JobList.tasks":       "only in the first page",
 	"OutputPage.line":     "the number of its first line, from 1; 0 where it is not known",
 	"OutputPage.lines":    "of the whole output; null if not counted, as for a view of the last bytes",
 	"PromoteCommand.keep": "it stays when the client of its scope leaves; true if absent",

@@ -94,6 +94,8 @@ func (r Route) queryOf(request any) (url.Values, error) {
 		switch v.Kind() {
 		case reflect.Bool:
 			query.Set(f.name, "true")
+		case reflect.Int:
+			query.Set(f.name, strconv.FormatInt(v.Int(), 10))
 		case reflect.Int64: // a grace
 			query.Set(f.name, strconv.FormatInt(messages.SpanMS(f.name, time.Duration(v.Int())), 10))
 		case reflect.Slice:

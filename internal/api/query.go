@@ -106,6 +106,10 @@ func (q Query) set(field reflect.Value, name string) error {
 		is, err := q.Flag(name)
 		field.SetBool(is)
 		return err
+	case reflect.Int:
+		n, err := q.Number(name, 0, 1, messages.MaxListed)
+		field.SetInt(n)
+		return err
 	case reflect.Int64:
 		d, err := q.grace(name)
 		field.SetInt(int64(d))
@@ -130,7 +134,7 @@ func (r Route) Parameters() (all []Param) {
 		all = append(all, Param{In: "path", Name: part, Type: "string"})
 	}
 	for _, f := range r.queries {
-		kind := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int64: "integer"}[f.Type.Kind()]
+		kind := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer"}[f.Type.Kind()]
 		all = append(all, Param{In: "query", Name: f.name, Type: cmp.Or(kind, "string")})
 	}
 	return append(all, r.Params...)

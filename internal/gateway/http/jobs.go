@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"troupe/internal/api"
 	"troupe/messages"
 )
-
-// noState matches no job: a list of it returns only the announced tasks.
-const noState messages.State = "none"
 
 // list returns the jobs at and below a scope, oldest first.
 func (c *request) list() error {
@@ -20,68 +19,31 @@ func (c *request) list() error {
 	if err != nil {
 		return err
 	}
-	var state messages.State
-	if len(r.States) > 0 {
-		state = r.States[0]
+	if len(r.States) > 0 && !slices.Contains([]messages.State{
+		messages.Queued, messages.Starting, messages.Running, messages.Stopping, messages.Draining, messages.Finished,
+	}, r.States[0]) {
+		return messages.Invalid("state", fmt.Sprintf("invalid state %.64q: use queued, starting, running, stopping, draining or finished", r.States[0]))
 	}
-	if !slices.Contains([]messages.State{
-		"", messages.Queued, messages.Starting, messages.Running, messages.Stopping, messages.Draining, messages.Finished,
-	}, state) {
-		return messages.Invalid("state", fmt.Sprintf("invalid state %.64q: use queued, starting, running, stopping, draining or finished", state))
+	if _, err := ulid.ParseStrict(r.Cursor); r.Cursor != "" && err != nil {
+		return messages.Invalid("cursor", fmt.Sprintf("invalid cursor %.64q: use the next of the page before", r.Cursor))
 	}
-	tasks, err := ask(c, messages.ListJobs{Scope: r.Scope, States: []messages.State{noState}})
+	list, err := ask(c, r)
 	if err != nil {
 		return err
 	}
-	jobs, err := c.jobsWithSizes(r.Scope, r.Finished || state == messages.Finished)
-	if err != nil {
-		return err
-	}
-	if state != "" {
-		jobs = slices.DeleteFunc(jobs, func(j messages.Record) bool {
-			return j.State != state && !(state == messages.Finished && j.State.Ended())
-		})
-	}
-	return c.reply(http.StatusOK, messages.JobList{Jobs: jobs, Tasks: tasks.Tasks})
+	list.Jobs = c.setSizes(list.Jobs)
+	return c.reply(http.StatusOK, list)
 }
 
-// Bounds of the wait for the output sizes of live jobs: sizedFor and sizedEach for each
+// Bounds of the wait for the output sizes of live jobs: sizedFor, and sizedEach for each
 // job. A keeper reports one in a tenth of that, unless it is stopped by SIGSTOP.
 const (
 	sizedFor  = time.Second
 	sizedEach = time.Millisecond
 )
 
-// jobsWithSizes returns the jobs at and below a scope with the sizes of their outputs. If
-// these are late, or another list still waits for sizes, it returns the node's own
-// records. Live jobs have no output in them.
-func (c *request) jobsWithSizes(scope messages.ScopePath, finished bool) ([]messages.Record, error) {
-	var jobs []messages.Record
-	var err error
-	sized := make(chan struct{})
-	waits := c.unsized.Load() == 0
-	if waits {
-		go func() {
-			defer close(sized)
-			jobs, err = c.node.Jobs(c.ctx, scope, finished)
-		}()
-		if inTime(sized, sizedFor) {
-			return jobs, err
-		}
-	}
-	known, kerr := ask(c, messages.ListJobs{Scope: scope, Finished: finished})
-	live := withoutSizes(known.Jobs)
-	if waits {
-		if inTime(sized, time.Duration(live)*sizedEach) {
-			return jobs, err
-		}
-		c.waitsOn(sized)
-	}
-	return known.Jobs, kerr
-}
-
-// withoutSizes removes the outputs of live jobs and returns the number of these jobs.
-func withoutSizes(jobs []messages.Record) (live int) {
+// jobsWithoutSizes removes the outputs of live jobs and returns the number of these jobs.
+func jobsWithoutSizes(jobs []messages.Record) (live int) {
 	for i := range jobs {
 		if !jobs[i].State.Ended() {
 			jobs[i].Output = nil
@@ -100,20 +62,23 @@ func (c *request) waitsOn(sized <-chan struct{}) {
 	}()
 }
 
-// setSizes puts the sizes of outputs into records, with the bounds of jobsWithSizes.
+// setSizes puts the sizes of outputs into records. If these are late, or another list
+// still waits for sizes, live jobs have no output in them.
 func (c *request) setSizes(jobs []messages.Record) []messages.Record {
-	if c.unsized.Load() == 0 {
-		all, sized := slices.Clone(jobs), make(chan struct{})
-		go func() {
-			defer close(sized)
-			c.node.Measure(all)
-		}()
-		if inTime(sized, sizedFor) {
-			return all
-		}
-		c.waitsOn(sized)
+	if c.unsized.Load() > 0 {
+		jobsWithoutSizes(jobs)
+		return jobs
 	}
-	withoutSizes(jobs)
+	all, sized := slices.Clone(jobs), make(chan struct{})
+	go func() {
+		defer close(sized)
+		c.node.Measure(all)
+	}()
+	live := jobsWithoutSizes(jobs)
+	if inTime(sized, sizedFor+time.Duration(live)*sizedEach) {
+		return all
+	}
+	c.waitsOn(sized)
 	return jobs
 }
 

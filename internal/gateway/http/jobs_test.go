@@ -270,6 +270,34 @@ func TestFaultStopRacesExit(t *testing.T) {
 	}
 }
 
+// A list comes in pages, oldest first: each job once, whatever is added meanwhile.
+func TestListInPages(t *testing.T) {
+	d := start(t, nil)
+	var want, got []messages.UID
+	for range 5 {
+		want = append(want, d.run("true").UID)
+	}
+	cursor := ""
+	for pages := 1; ; pages++ {
+		page, err := d.client.Jobs(t.Context(), messages.ListJobs{Finished: true, Limit: 2, Cursor: cursor})
+		require.NoError(t, err)
+		for _, job := range page.Jobs {
+			got = append(got, job.UID)
+		}
+		if pages == 1 {
+			want = append(want, d.run("true").UID)
+		}
+		if cursor = page.Next; cursor == "" {
+			require.Equal(t, 3, pages)
+			break
+		}
+	}
+	require.Equal(t, want, got)
+	for query, reason := range map[string]string{"limit=0": "limit", "limit=-1": "limit", "limit=10001": "limit", "limit=x": "limit", "cursor=j1": "cursor"} {
+		d.refused(t, "GET", "/v1/jobs?"+query, "", 400, messages.InvalidParams, reason)
+	}
+}
+
 // stuck is a node whose keeper was stopped: it does not tell how much jobs have
 // printed, until it goes on.
 type stuck struct {
@@ -278,13 +306,8 @@ type stuck struct {
 	goOn  chan struct{}
 }
 
-func (s stuck) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Record, error) {
-	s.asked.Add(1)
-	<-s.goOn
-	return s.Node.Jobs(context.WithoutCancel(ctx), scope, finished)
-}
-
 func (s stuck) Measure(jobs []messages.Record) {
+	s.asked.Add(1)
 	<-s.goOn
 	s.Node.Measure(jobs)
 }

@@ -23,7 +23,6 @@ type node interface {
 	Ask(ctx context.Context, request messages.Refusable) (any, error)
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 	Job(ctx context.Context, id messages.JobID) (messages.Record, error)
-	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Record, error)
 	Measure(jobs []messages.Record)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
