@@ -67,7 +67,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 		l.req.Text = "( " + text + "\n)"
 	}
 	if !own { // variables of a call must not stay for the next one
-		l.req.Text, l.req.Env.Set = withEnv(l.req.Text, c.p.Env), nil
+		l.req.Text, l.req.Env.Set = withEnv(l.req.Text, c.p.Env)
 	}
 	l.req.Session, l.req.Env.Base, l.notes = l.live.id, nil, l.live.notes
 	l.req.Env.Policy = ""

@@ -22,8 +22,11 @@ func TestVariablesOfACallAreGoneAfterIt(t *testing.T) {
 			r.run("kept=here; export OLD=before; SELF=$$")
 			require.Contains(t, r.bash(args{"command": `printf '%s|' "$kept" "$A" "$OLD" "$PATH"; [ $$ = $SELF ] && sh -c 'echo "in $A"'; new=made`, "env": env}).Text,
 				"here|it's $HOME\n`x`||/bin:/usr/bin|in it's $HOME\n`x`\n")
-			require.Contains(t, r.run(`echo "[${A-unset}][$OLD][$new][${__troupe_r-}${__troupe_0-}]"; sh -c 'echo "${A-no} $OLD"'; [ "$PATH" != /bin:/usr/bin ] && [ $$ = $SELF ] && echo same`),
+			require.Contains(t, r.run(`echo "[${A-unset}][$OLD][$new][${__troupe_r-}${__troupe_0-}${__troupe_v0-}]"; sh -c 'echo "${A-no} $OLD"'; [ "$PATH" != /bin:/usr/bin ] && [ $$ = $SELF ] && echo same`),
 				"[unset][before][made][]\nno before\nsame\n")
+			for _, job := range r.ran() {
+				require.NotContains(t, job.Command, "`x`", "the record shows no values")
+			}
 			failed := r.bash(args{"command": "cat <<E\nin a document\nE\n(exit 7) # and a remark", "env": args{"A": "1"}})
 			require.Contains(t, failed.Text, "in a document\n")
 			require.Contains(t, failed.Text, "Command exited with code 7")
