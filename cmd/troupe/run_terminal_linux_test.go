@@ -170,8 +170,8 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second.shown.has(t, "<c>") // Ctrl-C is a key of the terminal, which the command survives
 	second.keys(t, "\x10\x11")
 	q.ends(0)
-	second.shown.has(t, "\x1b[?1049ltroupe: ") // what it repaints late may come between
-	second.shown.has(t, "left job paints; it keeps running")
+	second.shown.has(t, "\x1b[?1049l") // where the other screen is left, on a line of its own
+	second.shown.has(t, "troupe: left job paints; it keeps running")
 	if after := second.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 	}
