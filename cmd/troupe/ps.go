@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/host"
+	"troupe/internal/api"
 	"troupe/internal/cli"
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
@@ -67,7 +68,7 @@ func (f *psFlags) check(a *connect.Command) error {
 }
 
 // states lists the states of a job, in order.
-var states = []string{"queued", "starting", "running", "stopping", "draining", "finished"}
+var states = api.Values(messages.Queued)
 
 // sortKeys lists what ps sorts by.
 var sortKeys = []string{"age", "name", "duration", "output"}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"slices"
 
 	"troupe/messages"
 )
@@ -24,6 +25,9 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[messages.EndReason]():     {"stopped", "completed", "error", "auto-cleanup"},
 	reflect.TypeFor[messages.SnapshotUse]():   {"used", "failed"},
 }
+
+// Values returns the closed set of values of a type, which clients may show.
+func Values(of any) []string { return slices.Clone(enums[reflect.TypeOf(of)]) }
 
 var (
 	backends  = []string{messages.BackendPipe, messages.BackendPTY, messages.BackendShell, messages.BackendShellPTY}

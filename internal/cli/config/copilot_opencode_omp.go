@@ -20,7 +20,6 @@ type OpenCodeSettings struct {
 	Background bool        `toml:"background"`
 	DataDir    string      `toml:"data_dir"`
 	Shell      string      `toml:"shell"`
-	OneShot    bool        `toml:"one_shot"`
 }
 
 // OMPSettings configures the dialect omp. Absent settings have the family's default, except

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/internal/api"
 	"troupe/internal/cli/flags"
 	"troupe/messages"
 )
@@ -31,7 +32,7 @@ func (f *JobFilter) Define(cmd *cobra.Command) {
 }
 
 // Outcomes lists how a job can end.
-var Outcomes = []string{"exited", "signaled", "timed_out", "cancelled", "failed_to_start", "lost"}
+var Outcomes = api.Values(messages.Exited)
 
 // joinedOr joins words to "a, b or c".
 func joinedOr(words []string) string {

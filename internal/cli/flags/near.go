@@ -37,5 +37,5 @@ func nearFlag(cmd *cobra.Command, typed string) string {
 // otherFlags maps flags of docker, tmux, systemd-run and env to those of troupe.
 var otherFlags = map[string]string{
 	"workdir": "cwd", "chdir": "cwd", "dir": "cwd", "working-directory": "cwd", "tty": "pty", "bg": "background", "setenv": "env", "unit": "name",
-	"tail": "lines", "until": "older", "filter": "state", "force": "replace", "kill-after": "grace", "signal": "stop-signal", "timestamps": "since",
+	"tail": "lines", "until": "older", "filter": "state", "kill-after": "grace", "signal": "stop-signal",
 }

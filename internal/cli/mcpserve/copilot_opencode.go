@@ -67,7 +67,7 @@ func (s *dialectFactory) opencode() (*mcp.Dialect, error) {
 	c := s.at.OpenCode
 	settings := opencode.Settings{
 		TruncatedHeadLines: int(c.HeadLines), TruncatedTailLines: int(c.TailLines), Banned: c.Banned, TempDir: c.TempDir,
-		Background: c.Background, DataDir: c.DataDir, ShellPath: c.Shell, OneShot: c.OneShot, PassEnv: s.pass,
+		Background: c.Background, DataDir: c.DataDir, ShellPath: c.Shell, PassEnv: s.pass,
 	}
 	if kept := s.quota.Bytes; kept > 0 {
 		settings.MaxPersistBytes = min(kept, artifact.PersistBytes)

@@ -93,11 +93,7 @@ func (s *Session) Close(ctx context.Context) error {
 
 // Tools returns the tools of the model.
 func (s *Session) Tools() []dialect.Tool {
-	in, stays := descShell, descShellState
-	if s.s.OneShot {
-		in, stays = descOwn, descOwnState
-	}
-	about := fmt.Sprintf(descBash, in, s.s.number(int64(s.s.MaxOutputLines)), s.s.number(int64(s.s.MaxOutputBytes)), s.s.TruncatedHeadLines, s.s.TruncatedTailLines, stays)
+	about := fmt.Sprintf(descBash, s.s.number(int64(s.s.MaxOutputLines)), s.s.number(int64(s.s.MaxOutputBytes)), s.s.TruncatedHeadLines, s.s.TruncatedTailLines)
 	if s.s.Background {
 		about += descBackground
 	}

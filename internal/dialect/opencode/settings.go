@@ -36,8 +36,6 @@ type Settings struct {
 	// absolute path; the outputs are tasks/<id>.out below it.
 	Background bool
 	DataDir    string
-	// OneShot runs each command in a process of its own, without live shells.
-	OneShot bool
 	// ShellPath is the shell; "": one is searched. PassEnv names variables that commands
 	// inherit although they look like secrets.
 	ShellPath string

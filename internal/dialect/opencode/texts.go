@@ -77,12 +77,9 @@ const (
 
 // Descriptions of the tools and their parameters.
 const (
-	descBash = "Runs a command%s. stdout and stderr are shown apart. Of an output of more than %s lines or %s bytes the first %d and the last %d lines are shown; " +
-		"the full output is saved to a file whose path is in the result: read any part of it with view, by offset and limit.%s"
-	descShell       = " in a login shell that each workdir has and keeps"
-	descShellState  = " Variables and the current directory stay for the next command with that workdir; calls wait for each other."
-	descOwn         = " in a shell of its own"
-	descOwnState    = " Each command begins in the session's directory."
+	descBash = "Runs a command in a login shell that each workdir has and keeps. stdout and stderr are shown apart. Of an output of more than %s lines or %s bytes the first %d and the last %d lines are shown; " +
+		"the full output is saved to a file whose path is in the result: read any part of it with view, by offset and limit. " +
+		"Variables and the current directory stay for the next command with that workdir; calls wait for each other."
 	descBackground  = " With run_in_background it returns at once, and you are told of its end."
 	descView        = "Shows lines of a file with their numbers, also of a saved output of any size. What is past the last line shown is read with offset."
 	descCommand     = "the command to run"

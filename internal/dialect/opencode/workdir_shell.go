@@ -120,10 +120,7 @@ func (s *Session) closeShell(ctx context.Context, id messages.SessionID) {
 // run runs a command in the shell of its directory, or in a process of its own if there is no
 // shell for it. note says that the state of a former shell is lost.
 func (s *Session) run(ctx context.Context, r messages.RunCommand) (job messages.Record, note string, err error) {
-	var sh *workdirShell
-	if !s.s.OneShot {
-		sh, note = s.useShell(r.Dir)
-	}
+	sh, note := s.useShell(r.Dir)
 	if sh == nil {
 		job, _, err = s.options.Host.Run(ctx, r, 0, nil)
 		return job, "", err

@@ -33,9 +33,6 @@ func TestAWorkdirHasAShellThatStays(t *testing.T) {
 	require.Equal(t, "out\nerr\nExit code 3", r.in("", "printf out; printf err >&2; exit 3"))
 	require.Equal(t, r.dir+"  profile\n"+textShellLost, r.in("", `echo "$PWD $V $FROM"`))
 	require.Equal(t, "no output", r.in("", "true"))
-	off := newRig(t, settings(func(s *Settings) { s.OneShot = true }))
-	off.in("", "V=here")
-	require.Equal(t, "\n", off.in("", "echo $V"))
 }
 
 // Calls with one workdir wait for each other, those with others do not. A command that timed

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -19,10 +20,8 @@ func (c *request) list() error {
 	if err != nil {
 		return err
 	}
-	if len(r.States) > 0 && !slices.Contains([]messages.State{
-		messages.Queued, messages.Starting, messages.Running, messages.Stopping, messages.Draining, messages.Finished,
-	}, r.States[0]) {
-		return messages.Invalid("state", fmt.Sprintf("invalid state %.64q: use queued, starting, running, stopping, draining or finished", r.States[0]))
+	if states := api.Values(messages.Queued); len(r.States) > 0 && !slices.Contains(states, string(r.States[0])) {
+		return messages.Invalid("state", fmt.Sprintf("invalid state %.64q: use one of %s", r.States[0], strings.Join(states, ", ")))
 	}
 	if _, err := ulid.ParseStrict(r.Cursor); r.Cursor != "" && err != nil {
 		return messages.Invalid("cursor", fmt.Sprintf("invalid cursor %.64q: use the next of the page before", r.Cursor))

@@ -48,6 +48,7 @@ func TestAnEndThatNobodyReadIsToldAgain(t *testing.T) {
 	ended := messages.Record{ID: "j1", UID: "one", State: messages.Finished, End: messages.End{Outcome: messages.Exited}}
 	_, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Record{ended}})
 	require.Error(t, err)
+	require.Empty(t, c.takeNotices(gone), "a call that was given up meanwhile")
 	told := c.takeNotices(t.Context())
 	require.Len(t, told, 1)
 	require.Equal(t, messages.UID("one"), told[0].Job.UID)

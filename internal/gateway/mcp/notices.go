@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
@@ -82,19 +84,41 @@ func (c *client) unnotified() []messages.JobID {
 // request.
 const maxLastLines = 16
 
-// takeNotices returns the notices for a result and forgets them.
+// lastLinesTime bounds the reads of last lines: a result does not wait for a keeper that hangs.
+const lastLinesTime = time.Second
+
+// takeNotices returns the notices for a result and forgets them. A result without a reader, since
+// its call was given up, gets none.
 func (c *client) takeNotices(ctx context.Context) []core.Notice {
+	last := c.lastLines(ctx)
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
 	all := c.pending
 	c.pending = nil
-	c.mu.Unlock()
-	for i := range all[:min(len(all), maxLastLines)] {
-		page, err := c.outputTail(ctx, all[i].Job, maxProgress)
-		if err == nil { // else the notice says less
-			all[i].LastLine = lastOf(page.Text)
-		}
+	for i := range all {
+		all[i].LastLine = last[all[i].Job.UID]
 	}
 	return all
+}
+
+// lastLines returns the last lines of the jobs of the first notices. A notice without one says
+// less.
+func (c *client) lastLines(ctx context.Context) map[messages.UID]string {
+	c.mu.Lock()
+	some := slices.Clone(c.pending[:min(len(c.pending), maxLastLines)])
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, lastLinesTime)
+	defer cancel()
+	last := map[messages.UID]string{}
+	for _, n := range some {
+		if page, err := c.outputTail(ctx, n.Job, maxProgress); err == nil {
+			last[n.Job.UID] = lastOf(page.Text)
+		}
+	}
+	return last
 }
 
 // handle handles a fact about a job of the client.

@@ -154,9 +154,7 @@ func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, er
 
 func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolResult {
 	var notices core.ResultNotices
-	if ctx.Err() == nil { // a client reads the result
-		notices.Notifications = c.takeNotices(ctx)
-	}
+	notices.Notifications = c.takeNotices(ctx)
 	text := core.Fail(e).Text(notices)
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
 }
