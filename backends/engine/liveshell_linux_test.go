@@ -36,7 +36,7 @@ const driverVar = "TROUPE_ENGINE_DRIVER"
 // shell is a live shell of a test.
 func (r *rig) shell(change ...func(*backends.Spec)) (backends.Spec, *ear) {
 	r.t.Helper()
-	s := r.argv("sh", "@DIR@/driver")
+	s := r.argv("sh", "-c", "while :; do . '@DIR@/driver'; done") // an interrupt between two turns ends the file
 	s.Dir = r.t.(*testing.T).TempDir()
 	s.Live = &backends.LiveShell{Files: map[string]string{"driver": posixDriver()}}
 	for _, c := range change {
