@@ -114,7 +114,7 @@ func (e *escapees) checkList(pids []byte, j *job, cgroup string, c *checked) {
 		case o != nil:
 			c.mine = c.mine || o.job == j
 			continue
-		case in != "" && in != cgroup || e.h.reaper.isMain(pid):
+		case in != "" && in != cgroup || e.h.reaper.isKnown(pid):
 			continue
 		case in == "":
 			c.seen++

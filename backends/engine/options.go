@@ -16,10 +16,14 @@ type Options struct {
 	// Own: this process belongs to the engine alone (a keeper, the CLI). The engine makes it
 	// the subreaper of its jobs, reaps every child, closes all other descriptors in jobs and
 	// tags them with TROUPE_TREE. Jobs start with the default action of every signal and block
-	// none. Such a process must not use os/exec or wait for children, and gets no SIGCHLD until
-	// Close. Without Own the engine waits only for its own children, and they inherit the
+	// none. Such a process must not wait for children, and gets no SIGCHLD until Close. Without Own the engine waits only for its own children, and they inherit the
 	// signals that the host ignores or blocks.
 	Own bool
+
+	// Beside reports whether a child process of an Own process is its host's: it belongs to no
+	// job, and is not stopped. It is called with locks held and must not call the engine. nil: no
+	// child is.
+	Beside func(pid int) bool
 
 	// Claim is called before the first fork of a process that only its tag identifies.
 	// It makes the node's death visible to the process that calls KillLeftovers. nil: none.

@@ -3,9 +3,11 @@ package engine
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -219,4 +221,32 @@ func TestAStopEndsWhoCouldNotBeSeen(t *testing.T) {
 		t.Errorf("%+v, and %+v lives", ended, p)
 	}
 	e.over()
+}
+
+// A process of the host is of no job, also one that starts while the only job runs.
+func TestAProcessOfTheHostIsOfNoJob(t *testing.T) {
+	var host atomic.Int64
+	r := newRig(t, func(o *Options) { o.Beside = func(pid int) bool { return int64(pid) == host.Load() } })
+	if !r.e.opt.Own {
+		return // it waits for its own children alone; TestModes runs the others
+	}
+	g := newGate(t)
+	e := r.up("echo up; read x < " + g.path)
+	beside := exec.Command("sleep", "1000")
+	beside.Env, beside.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: true}
+	if err := beside.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := beside.Process.Pid
+	host.Store(int64(pid))
+	g.open()
+	if x := e.over(); x.Children != 0 || len(x.Flags) != 0 || !lives(pid) {
+		t.Errorf("%+v; the process lives: %v", x, lives(pid))
+	}
+	gone := exitOf(t, pid)
+	if err := beside.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	gone() // the engine reaps it
+	_ = beside.Process.Release()
 }

@@ -122,11 +122,17 @@ func (r *reaper) remove(pid int, j *job) {
 	}
 }
 
-// isMain reports whether a process is the main process of a job.
-func (r *reaper) isMain(pid int) bool {
+// isKnown reports whether a child is the main process of a job, or of the host.
+func (r *reaper) isKnown(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.roots[pid] != nil
+	return r.known(pid)
+}
+
+// known does the work of isKnown for a caller that holds mu.
+func (r *reaper) known(pid int) bool {
+	beside := r.platform.engine.opt.Beside
+	return r.roots[pid] != nil || beside != nil && beside(pid)
 }
 
 // children lists the children of this process. The kernel skips one if the one before it is
@@ -138,14 +144,14 @@ func (r *reaper) children() (pids []int, failed error) {
 	return children(r.platform.sys, proc{pid: r.platform.self.pid})
 }
 
-// orphanPIDs returns those of pids that are not main processes of jobs.
+// orphanPIDs returns those of pids that are not known.
 func (r *reaper) orphanPIDs(pids []int) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settle(nil, nil)
 	var out []int
 	for _, pid := range pids {
-		if r.roots[pid] == nil {
+		if !r.known(pid) {
 			out = append(out, pid)
 		}
 	}

@@ -60,6 +60,9 @@ type Options struct {
 	// ignores or blocks (docs/decisions/045). A library host leaves it false, or the node
 	// would reap the host's own children. Its jobs inherit its ignored and blocked signals.
 	OwnProcess bool
+	// Beside reports whether a child process of such a process belongs to no job; nil: each
+	// does. It must not call the node.
+	Beside func(pid int) bool
 	// NoCgroup keeps the node from using cgroups.
 	NoCgroup bool
 	// Socket is the address of the node for clients; jobs get it as TROUPE_SOCKET.
@@ -174,7 +177,7 @@ func (o Options) build() (components, error) {
 	}
 	p.logs = p.store
 	local, err = engine.New(engine.Options{
-		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
+		Node: p.node, Store: p.store, Own: o.OwnProcess, Beside: o.Beside, NoCgroup: o.NoCgroup,
 		ScriptDir: p.store.Dir, Workers: p.workers,
 		Claim: func() { _, _ = p.store.Dir() }, // without a directory the jobs run all the same
 		Fault: func(job messages.UID, fault error) {

@@ -46,7 +46,7 @@ func (g *foreground) findHost() error {
 	if f.PromoteAfter.Given {
 		g.screen.Notef("--promote-after has no effect without a daemon: the command stays in the foreground")
 	}
-	node, err := node.Open(context.Background(), node.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
+	node, err := node.Open(context.Background(), node.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true, Beside: g.screen.IsGuard})
 	if err != nil {
 		return err
 	}

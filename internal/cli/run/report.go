@@ -37,9 +37,6 @@ func (g *foreground) shutdown() error {
 	for {
 		select {
 		case err := <-end:
-			if g.host.ours {
-				g.screen.GuardAgain()
-			}
 			return err
 		case sig := <-g.signals.Incoming:
 			g.signals.First(sig)

@@ -55,16 +55,17 @@ func guardTerminal(m *cli.Main, at *os.File, was *unix.Termios, s *Printer) (end
 		_ = text.Close()
 		return func() {}
 	}
+	s.guard.Store(int64(process.Process.Pid))
 	return func() {
 		s.guardedBy(nil)
 		if s.stuck.Load() { // leave the guard: it acts after our end, when the terminal accepts output
-			s.restartGuard = func() { _, w, _ = startGuard(at, was, text) }
 			return
 		}
 		_, _ = w.Write([]byte{1})
 		_ = w.Close()
 		_ = text.Close()
 		_ = process.Wait()
+		s.guard.Store(0)
 	}
 }
 
@@ -122,13 +123,9 @@ func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cm
 	return process, w, err
 }
 
-// GuardAgain restarts the guard of a stuck terminal, after the shutdown of a node in this
-// process has killed all its children.
-func (s *Printer) GuardAgain() {
-	if s.restartGuard != nil {
-		s.restartGuard()
-	}
-}
+// IsGuard reports whether a process is the guard. A node of this process would take it for one of
+// its jobs.
+func (s *Printer) IsGuard(pid int) bool { return int64(pid) == s.guard.Load() }
 
 // RestoreTerminal runs the guard: it waits for the end of its parent, and restores the
 // terminal if the parent was killed.

@@ -24,10 +24,10 @@ type Printer struct {
 	writeMu sync.Mutex // held during writes to a terminal
 	drawn   bool       // the status line is on the terminal; guarded by writeMu
 
-	changes      *terminalChanges // nil: modes are not tracked; guarded by writeMu
-	stuck        atomic.Bool      // the terminal accepts no output and is left to the guard; the blocked writer holds writeMu
-	restartGuard func()           // starts the guard of a stuck terminal; nil: not needed
-	raw          atomic.Bool      // the terminal does not turn LF into CRLF
+	changes *terminalChanges // nil: modes are not tracked; guarded by writeMu
+	stuck   atomic.Bool      // the terminal accepts no output and is left to the guard; the blocked writer holds writeMu
+	guard   atomic.Int64     // process of the guard; 0: none
+	raw     atomic.Bool      // the terminal does not turn LF into CRLF
 
 	mu   sync.Mutex // guards the fields below; never held during a write
 	open bool       // the last line of the stream with our sentences is unfinished output of the command
