@@ -202,7 +202,7 @@ func TestTheReadmeRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile(`(?m)^go run \./cmd/troupe run '([^']+)'`).FindSubmatch(readme)
+	m := regexp.MustCompile(`(?m)^go run \./cmd/troupe run --no-daemon '([^']+)'`).FindSubmatch(readme)
 	if m == nil {
 		t.Fatal("the README has no first command")
 	}
@@ -220,7 +220,7 @@ func TestTheReadmeRuns(t *testing.T) {
 		t.Errorf("it printed %q", got)
 	}
 	p.ends(3)
-	p = programFor(t, long).bash("go run . run '" + string(m[1]) + "'")
+	p = programFor(t, long).bash("go run . run --no-daemon '" + string(m[1]) + "'")
 	p.Dir = "." // the README says ./cmd/troupe, from the root
 	p.withGoCaches().start()
 	if got := p.rest(); got != "hello from troupe\n" {

@@ -17,8 +17,8 @@ const runUse = `run [flags] 'SHELL TEXT'
 troupe run [flags] PROG ARG...
 troupe run [flags] -f FILE`
 
-const runLong = `Run a command, print its output, stop everything it started, and exit with its
-status.
+const runLong = `Run a command as a job, print its output, and exit with its status. The daemon
+runs it, and is started if there is none; it ends when it has nothing to do.
 
 One argument is shell text; several are a program and its arguments, run without
 a shell. Flags end at the first argument; after -- no shell is used.`
@@ -96,6 +96,6 @@ func defineRunFlags(f *run.Flags) {
 	set.StringVar(&f.Log, "log", "", "log `FILE` of a detached command, with a .pid file beside it (default below the state directory)")
 	set.Var(&f.PromoteAfter, "promote-after", "move it to the background of the daemon after D (default none)")
 	set.StringArrayVar(&f.OnFinish, "on-finish", nil, "after the end, have the daemon run a shell `TEXT` (the record is its input) or post to a URL; up to four times")
-	set.BoolVar(&f.NoDaemon, "no-daemon", false, "run in this process, even if a daemon runs; the command inherits its limits and priority, not its ignored signals")
+	set.BoolVar(&f.NoDaemon, "no-daemon", false, "run in this process, without the daemon; the command inherits its limits and priority, not its ignored signals")
 	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "with --pty, in the daemon: `KEYS` that move the command to the background")
 }

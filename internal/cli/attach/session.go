@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/coder/websocket"
@@ -117,7 +118,23 @@ func Attach(a *connect.Command, f *Flags) error {
 		}
 		defer s.errors.Close()
 	}
+	if s.typed && how.Lease != "" && s.screen.Err.Terminal {
+		s.screen.Notef("attached to job %s: %s", job.ID, s.keys(f.Keys))
+		s.screen.Notes.Wait() // before the terminal is raw
+	}
 	return s.run(connect.UID(job), how.Lease != "")
+}
+
+// keys says how to leave the job, and what Ctrl-C does.
+func (s *attachSession) keys(leave string) string {
+	leaves := "no keys leave it"
+	if len(s.detachKeys) > 0 {
+		leaves = strings.ReplaceAll(leave, ",", " ") + " leaves it running"
+	}
+	if s.pty {
+		return leaves + ", and Ctrl-C goes to the job"
+	}
+	return leaves + ", Ctrl-C sends it INT, and Ctrl-D closes its input"
 }
 
 // openStderr opens the second stream, which the attachment does not carry.
@@ -188,7 +205,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 		s.screen.GivesBack(true, signals)
 		restore()
 		if err == nil {
-			s.screen.Notef("left job %s; it keeps running", s.Args[0])
+			s.screen.Notef("left job %s, which continues; troupe attach %s comes back", s.Args[0], s.Args[0])
 		}
 		return err
 	case sig := <-signals.Incoming:

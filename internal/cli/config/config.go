@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,6 +41,8 @@ type Settings struct {
 	Shell         string              `toml:"shell"`          // shell of run -s; "": the user's, or bash
 	Snapshot      bool                `toml:"snapshot"`       // live shells source a snapshot of the user's setup
 	AllowConfined bool                `toml:"allow_confined"` // clients in a sandbox may use a daemon outside of it
+	NoDaemon      bool                `toml:"no_daemon"`      // run and mcp use no daemon unless their flags need one
+	IdleExit      Duration            `toml:"idle_exit"`      // how long a daemon that a client has started holds nothing before it ends; 0: it stays
 	Notify        notifySettings      `toml:"notify"`
 	MCP           MCPSettings         `toml:"mcp"`
 	OMP           OMPSettings         `toml:"omp"`
@@ -90,6 +93,9 @@ type MCPSettings struct {
 	Env      []string    `toml:"env"`      // variables of troupe mcp that jobs get beyond the allow-list
 }
 
+// idleExit is the default of idle_exit.
+const idleExit = 10 * time.Minute
+
 // MaxFile bounds a configuration file, in bytes.
 const MaxFile = 1 << 20
 
@@ -104,7 +110,7 @@ func (s *Settings) Named() bool { return s.Socket != s.usual }
 
 // Read reads the settings. A file that FileVar names must exist.
 func Read(m *cli.Main) (*Settings, error) {
-	s := &Settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
+	s := &Settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true, IdleExit: Duration{idleExit}}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
@@ -115,6 +121,13 @@ func Read(m *cli.Main) (*Settings, error) {
 	}
 	if path, ok := m.Getenv(stateVar); ok && path != "" {
 		s.State = path
+	}
+	if value, ok := m.Getenv(noDaemonVar); ok && value != "" {
+		alone, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, messages.Invalid("no_daemon", fmt.Sprintf("%s is %q; set it to 1 or 0", noDaemonVar, value))
+		}
+		s.NoDaemon = alone
 	}
 	if s.State == "" {
 		s.State, s.stateErr = defaultState(m)

@@ -18,16 +18,14 @@ import (
 	"troupe/messages"
 )
 
-// findHost chooses where the command runs: in the daemon, if one runs. Else a command that
-// must outlive this process starts a daemon, and any other runs in this process.
+// findHost chooses where the command runs: in the daemon, or else in this process.
 func (g *foreground) findHost() error {
 	f := g.flags
 	if f.Detach {
 		return g.findDetached()
 	}
-	needed := f.Background || f.Replace || f.Session != "" || (f.PromoteAfter.Given || len(f.OnFinish) > 0) && !f.NoDaemon
 	if !f.NoDaemon {
-		c, err := connect.FindDaemon(g.main, needed, g.screen)
+		c, err := connect.FindDaemon(g.main, f.need(), g.screen)
 		if err != nil {
 			return err
 		}
@@ -142,7 +140,7 @@ func (g *foreground) tellGoesOn(job messages.Record) error {
 	case g.request.Mode == messages.ModeDetached && (err != nil || !g.flags.JSON):
 		g.tellDetached(job)
 	case err != nil || !g.flags.JSON && !g.request.Mode.Background():
-		g.screen.Notef("job %s continues in the background; troupe logs -f %s shows its output, troupe stop %s stops it", job.ID, job.ID, job.ID)
+		g.screen.Notef("job %s continues in the background; troupe attach %s comes back, troupe stop %s stops it", job.ID, job.ID, job.ID)
 	}
 	if errors.Is(err, unix.EPIPE) {
 		return cli.ExitStatus(cli.SignalBase + int(unix.SIGPIPE))

@@ -14,10 +14,9 @@ import (
 	"troupe/messages"
 )
 
-// leftovers returns how many processes the command has left that will end with the
-// node.
+// leftovers returns how many processes the command has left, unless it may leave them.
 func (g *foreground) leftovers(job messages.Record) int {
-	if job.End.Children == 0 || !g.host.ours {
+	if job.End.Children == 0 || messages.OnExit(g.flags.OnExit.Value) == messages.KeepChildren {
 		return 0
 	}
 	if now, err := g.host.job(context.Background()); err == nil && now.State == messages.Retired {
@@ -49,8 +48,11 @@ func (g *foreground) shutdown() error {
 // wait for the reader of stderr.
 func (g *foreground) report(job messages.Record, object *resultObject, left int, shutdown error) error {
 	g.signals.Release()
-	if left > 0 {
+	switch {
+	case left > 0 && g.host.ours:
 		g.screen.Notef("stopped %s that the command left", out.Plural(left, "background process"))
+	case left > 0:
+		g.screen.Notef("the command left %s running; troupe stop %s ends what is left", out.Plural(left, "background process"), job.ID)
 	}
 	g.printSurvivors(shutdown)
 	if object != nil {

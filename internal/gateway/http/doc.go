@@ -30,6 +30,7 @@
 //	left_scope.go       refuses late requests of a client whose lease has ended
 //	listen_socket.go    opens and checks the daemon's socket
 //	node_adapter.go     the interface to the node
+//	open_count.go       counts the open connections
 //	open_session.go     sessions and scopes
 //	openapi.go          sends the description of the API
 //	output.go           bytes of one stream
