@@ -9,6 +9,7 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
+	"troupe/internal/near"
 	"troupe/messages"
 )
 
@@ -54,7 +55,7 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 			verbs = append(verbs, verb.Name())
 		}
 	}
-	if near := cmp.Or(elsewhere[args[0]], flags.Near(args[0], verbs)); near != "" {
+	if near := cmp.Or(elsewhere[args[0]], near.Word(args[0], verbs)); near != "" {
 		err.Hint = "did you mean troupe " + near + "?"
 	}
 	return err

@@ -4,6 +4,6 @@
 //	args.go     the number of arguments of a verb
 //	errors.go   errors of flags, and whether they are printed as JSON
 //	help.go     the text of a help
-//	near.go     the word that a typed one may have meant
+//	near.go     the flag that a typed one may have meant
 //	value.go    durations, sizes, numbers and words
 package flags
