@@ -19,11 +19,12 @@ func completionCommand(m *cli.Main) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use: "completion [flags] SHELL", Short: "Print a shell completion script", ValidArgs: shells,
-		Long: `Print a script that completes verbs, flags and jobs in bash, zsh, fish or
-powershell. It completes ids, and typed prefixes of names and ULIDs, of the
-daemon's jobs if the daemon answers at once.`,
+		Long: `Print a script that completes verbs, flags, jobs, sessions and scopes in bash, zsh,
+fish or powershell. Jobs are completed by id and name, and by typed prefixes of ULIDs,
+with their state and command, if the daemon answers at once.`,
 		Example: `  . <(troupe completion bash)
-  troupe completion zsh > "${fpath[1]}/_troupe"`,
+  troupe completion zsh > "${fpath[1]}/_troupe"
+  troupe completion fish > ~/.config/fish/completions/troupe.fish`,
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "SHELL") },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
