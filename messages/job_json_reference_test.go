@@ -48,6 +48,7 @@ type jobJSON struct {
 	Waiting     bool                `json:"waiting_for_input"`
 	Secret      bool                `json:"waiting_for_secret"`
 	Terminal    *messages.Terminal  `json:"terminal"`
+	FullScreen  bool                `json:"full_screen,omitempty"`
 	Output      map[string]any      `json:"output"`
 	OnFinish    []noticeJSON        `json:"on_finish,omitempty"`
 	Seq         messages.Seq        `json:"seq"`
@@ -91,7 +92,7 @@ func referenceOf(j messages.Record) jobJSON {
 		PID: orNull(j.PID), Isolation: j.Isolation, Dir: j.Dir,
 		Created: utc(j.Created), Started: utc(j.Started), Ended: utc(j.End.At),
 		DurationMS: milliseconds(j.Duration(), !j.Started.IsZero() && !j.End.At.IsZero()),
-		Waiting:    j.WaitingForInput, Secret: j.WaitingForSecret, Terminal: orNull(j.Terminal), Output: map[string]any{}, Seq: j.Seq,
+		Waiting:    j.WaitingForInput, Secret: j.WaitingForSecret, Terminal: orNull(j.Terminal), FullScreen: j.FullScreen, Output: map[string]any{}, Seq: j.Seq,
 	}
 	if j.End.Rusage != (messages.Rusage{}) {
 		o.Rusage = &rusageJSON{j.End.Rusage.User.Milliseconds(), j.End.Rusage.System.Milliseconds(), j.End.Rusage.MaxRSS}

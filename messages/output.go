@@ -19,6 +19,7 @@ type ReadOutput struct {
 	View   View
 	After  [2]int64 // of Both: bytes of stdout and of stderr that are not shown
 	Plain  bool     // without terminal control sequences
+	Final  bool     // plain, and each line as a terminal shows it in the end; without the alternate screen
 }
 
 // ViewKind is the shape of a view.
@@ -61,7 +62,8 @@ type OutputPage struct {
 	LinesExact bool        `json:"lines_exact"`
 	Truncated  bool        `json:"truncated"` // a part of the log is not shown
 	Gaps       []OutputGap `json:"gaps"`
-	Closed     bool        `json:"closed"` // the log is sealed
+	Closed     bool        `json:"closed"`               // the log is sealed
+	FullScreen bool        `json:"full_screen,omitzero"` // of a final text: the log ends on the alternate screen
 }
 
 // OutputGap is the range [From, To) of a log, whose bytes were not kept.

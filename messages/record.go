@@ -76,6 +76,7 @@ type Record struct {
 	WaitingForInput  bool     `json:"waiting_for_input" cbor:"24,keyasint,omitzero"`
 	WaitingForSecret bool     `json:"waiting_for_secret" cbor:"25,keyasint,omitzero"` // waits for input on a terminal that does not echo
 	Terminal         Terminal `json:"terminal" cbor:"26,keyasint,omitzero"`           // last size set; zero: no terminal
+	FullScreen       bool     `json:"full_screen,omitzero" cbor:"-"`                  // its terminal shows the alternate screen; only in the reply to FindJob
 
 	Output   []StreamOutput `json:"output" cbor:"27,keyasint,omitzero"`
 	OnFinish []Notice       `json:"on_finish,omitempty" cbor:"28,keyasint,omitzero"` // notices of its end

@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 	"bench":                       {anything, "golang.org/x/sys", mcpLib},
 	"docs":                        {},
 	"internal/cli":                {"golang.org/x/sys", "golang.org/x/term", "backends/pty", "messages"},
-	"internal/cli/out":            {"github.com/dustin/go-humanize", "golang.org/x/sys", "golang.org/x/term", "internal/cli", "messages"},
+	"internal/cli/out":            {"github.com/dustin/go-humanize", "golang.org/x/sys", "golang.org/x/term", "internal/cli", "messages", "spill/view"},
 	"internal/cli/flags":          {"docs", "github.com/dustin/go-humanize", "github.com/spf13/cobra", "github.com/spf13/pflag", "internal/cli", "internal/cli/out", "internal/near", "messages"},
 	"internal/cli/config":         {"github.com/pelletier/go-toml/v2", "github.com/rs/zerolog", "golang.org/x/sys", "internal/cli", "internal/cli/flags", "internal/cli/out", "internal/gateway/http", "internal/gateway/http/peer", "internal/shelltext", "messages"},
 	"internal/cli/terminal":       {"golang.org/x/sys", "backends/screen", "internal/cli", "internal/cli/out", "internal/shelltext", "messages"},

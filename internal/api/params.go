@@ -22,6 +22,7 @@ var viewParams = []Param{
 	{"query", "bytes", "integer", "at most so many bytes of text, also with head and tail, to 1048576; 51200 if not given"},
 	{"query", "since", "string", "a moment; answered with unsupported: views are of lines, and output begins with a moment"},
 	{"query", "raw", "boolean", "with terminal control sequences"},
+	{"query", "final", "boolean", "each line as a terminal shows it in the end, after CR, backspace and movements of the cursor; one line stands for what was drawn on the alternate screen"},
 	{"query", "offset_stdout", "integer", "for stream=both: show stdout after this byte"},
 	{"query", "offset_stderr", "integer", "for stream=both: show stderr after this byte"},
 }

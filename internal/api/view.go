@@ -29,7 +29,10 @@ func viewQuery(r messages.ReadOutput) (url.Values, error) {
 			query.Set(name, strconv.FormatInt(n, 10))
 		}
 	}
-	if !r.Plain {
+	switch {
+	case r.Final:
+		query.Set("final", "true")
+	case !r.Plain:
 		query.Set("raw", "true")
 	}
 	return query, nil
@@ -48,6 +51,12 @@ func (q Query) View(r *messages.ReadOutput) error {
 	raw, err := q.Flag("raw")
 	if err != nil {
 		return err
+	}
+	if r.Final, err = q.Flag("final"); err != nil {
+		return err
+	}
+	if raw && r.Final {
+		return messages.Invalid("final", "final text has no control sequences; leave out raw or final")
 	}
 	r.Plain = !raw
 	if r.View, err = q.view(); err != nil {

@@ -8,6 +8,7 @@
 //	check.go            what is wrong with Options
 //	dialect_host.go     the node as the host of dialects
 //	failures.go         middleware that counts failures of actors
+//	full_screen.go      which terminals show the alternate screen
 //	host.go             the node as a host.Host
 //	keys.go             bytes of keys and pastes for a job's terminal
 //	node.go             Node, Open and Shutdown

@@ -43,7 +43,7 @@ func (h nodeHost) Do(ctx context.Context, request messages.Refusable) (any, erro
 	reply, err := granted(n.Ask(ctx, request))
 	switch m := reply.(type) {
 	case messages.JobFound:
-		m.Job = n.measured(m.Job)
+		m.Job = n.onScreen(n.measured(m.Job))
 		reply = m
 	case messages.CommandPromoted:
 		m.Job = n.measured(m.Job)

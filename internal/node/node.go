@@ -23,6 +23,7 @@ type Node struct {
 	replies    sync.Map // *pendingReply by the id of its PID
 	logs       actors.Logs
 	parts      components
+	full       fullScreens
 
 	gone   chan struct{} // closed when every actor has ended
 	over   chan struct{} // closed when the node answers no more

@@ -96,7 +96,7 @@ func Attach(a *connect.Command, f *Flags) error {
 		from = begin
 	}
 	if text := f.Watch && job.Terminal != (messages.Terminal{}); (s.screen.Out.Terminal || text) && !s.raw {
-		s.cleaner = &view.Cleaner{Colours: s.screen.Out.Terminal}
+		s.cleaner = &view.Cleaner{Colours: s.screen.Out.Terminal, Final: s.screen.Out.Terminal, Cols: job.Terminal.Cols}
 	}
 	how := client.AttachOptions{Stream: job.Output[0].Stream, Offset: from, Lease: api.AttachAsk, Terminal: s.raw && s.pty}
 	s.answers, s.shown = -1, how.Offset
@@ -150,7 +150,7 @@ func (s *attachSession) readStderr() error {
 	}
 	r := &logs.Printer{Command: s.Command, To: &s.screen.Err}
 	if r.To.Terminal {
-		r.Cleaner = &view.Cleaner{Colours: true}
+		r.Cleaner = &view.Cleaner{Colours: true, Final: true}
 	}
 	if err := r.CopyAll(s.errors); err != nil {
 		return err

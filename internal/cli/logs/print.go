@@ -100,7 +100,13 @@ func Print(a *connect.Command, f *Flags) error {
 		return e
 	}
 	if a.JSON {
-		page, err := host.Ask(a.Ctx, a.Host(), messages.ReadOutput{Job: connect.UID(job), Stream: streams[0], View: f.view(), Plain: !f.Raw})
+		r := messages.ReadOutput{Job: connect.UID(job), Stream: streams[0], View: f.view()}
+		page, err := messages.OutputPage{}, error(nil)
+		if f.Raw {
+			page, err = host.Ask(a.Ctx, a.Host(), r)
+		} else {
+			page, err = host.ReadFinal(a.Ctx, a.Host(), r)
+		}
 		if err != nil {
 			return err
 		}
@@ -114,7 +120,7 @@ func Print(a *connect.Command, f *Flags) error {
 			r.To = &s.Err
 		}
 		if r.To.Terminal && !f.Raw {
-			r.Cleaner = &view.Cleaner{Colours: true}
+			r.Cleaner = &view.Cleaner{Colours: true, Final: true, Cols: job.Terminal.Cols}
 		}
 		printers = append(printers, r)
 	}

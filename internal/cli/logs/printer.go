@@ -243,8 +243,11 @@ func (r *Printer) write(b []byte, last bool) error {
 func WriteClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error {
 	if cleaner != nil {
 		b = cleaner.Append(nil, b)
-		if last {
+		switch {
+		case last:
 			b = cleaner.End(b)
+		case cleaner.Final:
+			b = cleaner.Follow(b)
 		}
 	}
 	if len(b) == 0 {

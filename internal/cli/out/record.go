@@ -30,6 +30,9 @@ func RecordText(j messages.Record, now time.Time) string {
 	if j.Terminal != (messages.Terminal{}) {
 		line("terminal", "%d rows, %d columns", j.Terminal.Rows, j.Terminal.Cols)
 	}
+	if j.FullScreen {
+		line("screen", "takes the whole screen (alternate buffer); troupe screen %s shows it", j.ID)
+	}
 	line("directory", "%s", j.Dir)
 	if j.PID > 0 {
 		line("process", "%d%s", j.PID, Prefixed(", isolation ", string(j.Isolation)))

@@ -23,6 +23,7 @@ type JobRecord struct {
 	Signal      string   `json:"signal,omitempty"`      // that ended it
 	Cause       string   `json:"cause,omitempty"`       // who ended it, and why
 	Waiting     string   `json:"waiting_for,omitempty"` // input: it waits for input; secret: for a password, on a terminal that shows nothing of it
+	FullScreen  bool     `json:"full_screen,omitempty"` // its program has the whole screen of its terminal, or had it at its end
 	DurationMS  int64    `json:"duration_ms"`
 	Cwd         string   `json:"cwd,omitempty"`         // directory in which it began
 	SessionCwd  string   `json:"session_cwd,omitempty"` // directory in which its session is now
@@ -52,6 +53,7 @@ type Error struct {
 // OutputExcerpt is the part of an output that a result shows.
 type OutputExcerpt struct {
 	Output    string `json:"-"`                   // in the text alone, which begins with it
+	Screen    bool   `json:"screen,omitempty"`    // it is not of the output, but what the terminal shows
 	Truncated bool   `json:"truncated,omitempty"` // there is more of it than is shown
 	Stream    string `json:"stream,omitempty"`    // which; nothing: all there is
 	From      int64  `json:"from"`                // the first byte that is shown
@@ -165,7 +167,7 @@ func Tell(j messages.Record, now time.Time) JobRecord {
 		code := j.ExitCode()
 		r.State, r.ExitCode, r.PID = string(messages.Finished), &code, 0
 	}
-	r.Signal = j.End.Signal
+	r.Signal, r.FullScreen = j.End.Signal, j.FullScreen
 	if j.End.Cause != (messages.Cause{}) {
 		r.Cause = cause(j.End.Cause)
 	}

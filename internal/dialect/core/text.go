@@ -19,6 +19,8 @@ func (r RunResult) Text() string {
 		lines = append(lines, "shown is its "+r.Stream)
 	}
 	switch {
+	case r.Screen:
+		lines = append(lines, "its program takes the whole screen: shown is its screen, not its output")
 	case r.Truncated:
 		lines = append(lines, r.shown())
 	case r.Running && r.Next > 0:
@@ -26,6 +28,9 @@ func (r RunResult) Text() string {
 	}
 	for _, g := range r.Missing {
 		lines = append(lines, fmt.Sprintf("bytes %d to %d were not kept: the output outgrew its quota", g.From, g.To))
+	}
+	if r.Screen && r.Truncated {
+		lines = append(lines, "not all rows of the screen fit into max_bytes")
 	}
 	lines = append(lines, r.details()...)
 	appendLines(&b, append(lines, r.ResultNotices.lines()...))

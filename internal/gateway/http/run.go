@@ -101,5 +101,5 @@ func (c *request) shown(job messages.Record, most int) *api.Shown {
 		}
 		return &api.Shown{Truncated: wrote}
 	}
-	return &api.Shown{Text: v.Text, Truncated: v.Truncated}
+	return &api.Shown{Text: v.Text, Truncated: v.Truncated, Redrawn: v.Redrawn}
 }
