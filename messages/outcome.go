@@ -33,6 +33,9 @@ type End struct {
 	OOM       Tristate   `json:"oom" cbor:"8,keyasint,omitzero"`                 // whether the kernel's OOM killer ended a process of it
 	Children  int        `json:"background_children" cbor:"9,keyasint,omitzero"` // processes of it that still run
 	Survivors []Survivor `json:"survivors" cbor:"10,keyasint,omitzero"`          // that could not be stopped, or LeftCgroup
+	// Pipe has the statuses of the last pipeline of a command in a live bash or zsh, if one but
+	// the last is not 0; nil: none, or unknown.
+	Pipe []int `json:"pipe_statuses,omitempty" cbor:"11,keyasint,omitzero"`
 }
 
 // Status returns the exit status that the kernel gave, if it is known.

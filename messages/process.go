@@ -96,6 +96,7 @@ type ProcessExited struct {
 	Rusage     Rusage        `cbor:"12,keyasint,omitzero"`
 	Flags      []Flag        `cbor:"13,keyasint,omitzero"`
 	Dir        string        `cbor:"14,keyasint,omitzero"` // of a command in a live shell: the shell's directory now
+	Pipe       []int         `cbor:"15,keyasint,omitzero"` // of such a command: End.Pipe
 }
 
 // Sizes are the bytes written so far, by stream.
@@ -124,6 +125,7 @@ const (
 	FlagOutputLost     Flag = "output_lost"                // the process that held it died, and an output of it, or a part, is not stored
 	FlagSignalRefused  Flag = "signal_refused"             // a process of it sent its keeper a signal, which was refused
 	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
+	FlagErrexit        Flag = "errexit"                    // set -e ended it, and its live shell goes on
 	FlagReplaced       Flag = "session_replaced"           // its live shell was replaced before it; the state of the former one is lost
 	FlagNoSnapshot     Flag = "no_snapshot"                // its live shell started with it, without the user's shell snapshot
 	FlagBackground     Flag = "background_output_possible" // on a terminal: leftovers of earlier commands may have written into its output

@@ -230,6 +230,7 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	j.End.At = e.At
 	j.End.SetStatus(e.Status)
 	j.End.Cause, j.End.OOM, j.End.Rusage = e.Cause, e.OOM, e.Rusage
+	j.End.Pipe = e.Pipe
 	j.OutputOpen, j.End.Children, j.End.Survivors = e.OutputOpen, e.Children, e.Survivors
 	j.Flags = union(j.Flags, e.Flags)
 	c.outputs(e.Sizes, e.Outputs)

@@ -92,6 +92,7 @@ type mainExit struct {
 	rusage messages.Rusage
 	at     time.Time
 	oom    messages.Tristate
+	pipe   []int // of a command in a live shell: messages.End.Pipe
 }
 
 func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
@@ -230,7 +231,7 @@ func (j *job) sayExited(seq, last uint64) {
 		Seq: seq, Last: last, Status: j.exit.status, Cause: j.stoppedFor(), At: j.exit.at, Sizes: sizes, Outputs: j.outputs(),
 		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
 		OOM: j.exit.oom, Rusage: j.exit.rusage, Flags: append([]messages.Flag(nil), j.flags...),
-		Dir: j.cwd(),
+		Dir: j.cwd(), Pipe: j.exit.pipe,
 	})
 }
 

@@ -65,8 +65,14 @@ func (d *driver) onTerminal() *driver {
 // driver returns the driver of a shell for pipes or for a terminal.
 func (b *Backend) driver(shell string) (*driver, *messages.Error) {
 	d, err := driverOf(shell)
-	if err != nil || !b.onTerminals() {
-		return d, err
+	if err != nil {
+		return nil, err
+	}
+	if b.options.KeepErrexit {
+		d = d.keeping()
+	}
+	if !b.onTerminals() {
+		return d, nil
 	}
 	if d = d.onTerminal(); d == nil {
 		return nil, &messages.Error{

@@ -21,10 +21,15 @@ const (
 // change Anything ran before; otherwise any word may do anything. Unknown constructs,
 // texts that are not bash, and texts too long to parse are Anything.
 func StateChanges(text string) StateChange {
-	file, err := parse(text, func() bool { return false })
+	file, err := parse(text, syntax.LangBash, func() bool { return false })
 	if err != nil {
 		return Anything
 	}
+	return fileChange(file)
+}
+
+// fileChange returns what a parsed text may change.
+func fileChange(file *syntax.File) StateChange {
 	worst := NoChange
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if node == nil || worst == Anything {

@@ -37,8 +37,9 @@ type Settings struct {
 	Limits        limitSettings       `toml:"limits"`
 	Storage       StorageSettings     `toml:"storage"`
 	Shells        map[string][]string `toml:"shells"`
-	Prefix        string              `toml:"prefix"`         // begins every command text; "": none
-	Shell         string              `toml:"shell"`          // shell of run -s; "": the user's, or bash
+	Prefix        string              `toml:"prefix"` // begins every command text; "": none
+	Shell         string              `toml:"shell"`  // shell of run -s; "": the user's, or bash
+	Sessions      sessionSettings     `toml:"sessions"`
 	Snapshot      bool                `toml:"snapshot"`       // live shells source a snapshot of the user's setup
 	AllowConfined bool                `toml:"allow_confined"` // clients in a sandbox may use a daemon outside of it
 	NoDaemon      bool                `toml:"no_daemon"`      // run and mcp use no daemon unless their flags need one
@@ -70,6 +71,14 @@ type limitSettings struct {
 	HTTPConnections configCount `toml:"http_connections"` // to a loopback address, with the token
 	HTTPRequests    configCount `toml:"http_requests"`    // over TCP, a second
 }
+
+// sessionSettings configures live shells.
+type sessionSettings struct {
+	Errexit string `toml:"errexit"` // what a failure under set -e ends: "exit" or "", the shell; "keep", the command
+}
+
+// KeepErrexit reports whether a failure under set -e ends the command alone.
+func (s *Settings) KeepErrexit() bool { return s.Sessions.Errexit == "keep" }
 
 // StorageSettings bounds the storage of outputs.
 type StorageSettings struct {
@@ -231,6 +240,9 @@ func (s *Settings) read(m *cli.Main) error {
 		if len(argv) == 0 || argv[0] == "" {
 			return SettingError(path, text, "shells."+name, fmt.Sprintf("shells.%s has no program; write %s = [\"/path/to/program\"]", name, name))
 		}
+	}
+	if e := s.Sessions.Errexit; e != "" && e != "exit" && !s.KeepErrexit() {
+		return SettingError(path, text, "sessions.errexit", fmt.Sprintf("sessions.errexit is %q; write \"exit\" or \"keep\"", e))
 	}
 	if err := shelltext.CheckPrefix(s.Prefix, "prefix"); err != nil {
 		return SettingError(path, text, "prefix", err.Message)

@@ -174,6 +174,7 @@ func (g *foreground) printEnd(job messages.Record) {
 
 // flagTexts are the notes for the flags that a user should know.
 var flagTexts = map[messages.Flag]string{
+	messages.FlagErrexit:        "set -e ended the command; the shell of its session goes on",
 	messages.FlagTreeUnverified: "troupe could not follow every process of the command: some may still run",
 	messages.FlagLogTampered:    "the log was changed by another program: some of the output may be wrong",
 	messages.FlagLogUnlinked:    "the log was deleted while the command ran: some of the output may be missing",

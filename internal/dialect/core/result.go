@@ -28,8 +28,9 @@ type JobRecord struct {
 	Cwd         string   `json:"cwd,omitempty"`         // directory in which it began
 	SessionCwd  string   `json:"session_cwd,omitempty"` // directory in which its session is now
 	PID         int      `json:"pid,omitempty"`
-	Flags       []string `json:"flags,omitempty"`     // what else is to be known, see docs/api.md
-	Survivors   []int    `json:"survivors,omitempty"` // processes that could not be ended
+	Flags       []string `json:"flags,omitempty"`         // what else is to be known, see docs/api.md
+	Pipe        []int    `json:"pipe_statuses,omitempty"` // of the last pipeline of a live shell, where one but the last failed
+	Survivors   []int    `json:"survivors,omitempty"`     // processes that could not be ended
 	escaped     bool     // Survivors have left the cgroup of the job, and a stop ends them
 	Outputs     []Stream `json:"outputs,omitempty"`
 	Error       *Error   `json:"error,omitempty"`
@@ -167,7 +168,7 @@ func Tell(j messages.Record, now time.Time) JobRecord {
 		code := j.ExitCode()
 		r.State, r.ExitCode, r.PID = string(messages.Finished), &code, 0
 	}
-	r.Signal, r.FullScreen = j.End.Signal, j.FullScreen
+	r.Signal, r.FullScreen, r.Pipe = j.End.Signal, j.FullScreen, j.End.Pipe
 	if j.End.Cause != (messages.Cause{}) {
 		r.Cause = cause(j.End.Cause)
 	}

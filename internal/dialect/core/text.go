@@ -125,6 +125,9 @@ func (r JobRecord) details() []string {
 	case len(r.Survivors) > 0:
 		lines = append(lines, "processes that could not be ended: "+numbers(r.Survivors))
 	}
+	if len(r.Pipe) > 0 {
+		lines = append(lines, "note: the pipe hides a status: "+strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Pipe), " ", " | "), "[]"))
+	}
 	return append(lines, r.flags()...)
 }
 
