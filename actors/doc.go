@@ -48,6 +48,7 @@
 //	supervisor_notices.go            notices of ends
 //	supervisor_waits.go              blocking waits
 //	supervisor_list.go               lists, removal of jobs, announced tasks
+//	task_table.go                    tasks of hosts
 //	supervisor_retention.go          how many records are kept, what is recorded beside facts
 //	supervisor_restore.go            rebuilding the tree of a former node
 //	supervisor_restore_shells.go     rebuilding sessions of live shells

@@ -47,6 +47,9 @@ var runners = map[string]struct {
 	"keeper":     {newOurCommands, newOurCommands},
 	"mcp":        {newOurAgent, newOurCommands},
 	"adopt":      {newOurAdoption, nil},
+	"history":    {newOurHistory, nil},
+
+	"history-tenfold": {newOurHistory, newOurHistory},
 }
 
 // lacking means that this machine cannot run a scenario.

@@ -21,7 +21,8 @@
 //	session.go  client ↔ scope                OpenSession, CloseSession, ListSessions → SessionOpened | SessionClosed | SessionList
 //	scope.go    client ↔ supervisor           OpenScope, CloseScope, ReleaseScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeReleased |
 //	                                          ScopeList | Acknowledged
-//	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …
+//	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob → JobList | JobFound | JobMissing | …
+//	task.go     client ↔ supervisor           AnnounceTask, UpdateTask → Acknowledged | RequestRejected
 //	facts.go    subscriber ↔ channel          Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
 //	notice.go   channel → notifiers           Delivery → Delivered; CommandNotified is the last message about a notice
 //	wait.go     client ↔ waiter               WaitJobs → WaitEnded | RequestRejected; AbandonWait

@@ -26,6 +26,7 @@
 //	client.go            Client, the daemon's side
 //	conn.go              a connection of datagrams
 //	connect.go           finds, greets or starts a keeper
+//	descriptors.go       descriptors for each job
 //	dir.go               the keeper's directory, lease and socket
 //	dir_removed.go       detects that the directory was removed
 //	end_foreign.go       ends a keeper of another protocol

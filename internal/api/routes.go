@@ -84,7 +84,7 @@ var routes = prepared([]Route{
 	},
 	{
 		Method: "GET", Path: "/v1/jobs", ID: "list", Request: messages.ListJobs{}, Reply: messages.JobList{}, Statuses: ok,
-		About: "List jobs, oldest first.",
+		About: "List jobs, oldest first, and the tasks of hosts.",
 	},
 	{
 		Method: "GET", Path: "/v1/jobs/{id}", ID: "show", Request: messages.FindJob{}, Reply: messages.JobFound{}, Statuses: ok, Repeats: true,
@@ -157,6 +157,14 @@ var routes = prepared([]Route{
 	{
 		Method: "POST", Path: "/v1/wait", ID: "wait", Request: messages.WaitJobs{}, Reply: messages.WaitEnded{}, Statuses: ok, Lasts: true,
 		About: "Wait until any or all of some jobs meet a condition.",
+	},
+	{
+		Method: "POST", Path: "/v1/tasks", ID: "announceTask", Request: messages.AnnounceTask{}, Reply: messages.Acknowledged{}, Statuses: ok, Repeats: true,
+		About: "Announce a task: work of a host, such as a sub-agent, which the list of jobs shows beside them. A repeat changes what it names of a live task, and begins an ended one anew.",
+	},
+	{
+		Method: "POST", Path: "/v1/tasks/{id}", ID: "updateTask", Request: messages.UpdateTask{}, Reply: messages.Acknowledged{}, Statuses: ok, Repeats: true,
+		About: "Change an announced task, or end it. Absent fields stay as they are.",
 	},
 	{
 		Method: "GET", Path: "/v1/sessions", ID: "sessions", Request: messages.ListSessions{}, Reply: messages.SessionList{}, Statuses: ok,

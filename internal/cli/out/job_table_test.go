@@ -24,13 +24,31 @@ func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 		0:  "",
 	} {
 		var b strings.Builder
-		require.NoError(t, JobTable(jobs, now).Write(&b, width))
+		require.NoError(t, JobTable(jobs, nil, now).Write(&b, width))
 		if width > 0 {
 			require.Equal(t, want, b.String())
 			continue
 		}
 		require.Contains(t, b.String(), jobs[0].Name+"  main/ci")
 	}
+}
+
+// Tasks follow the jobs, and KIND tells them apart.
+func TestTasksFollowTheJobs(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	jobs := []messages.Record{{ID: "j1", Scope: "main", Session: "default", State: messages.Queued, Created: now, Command: "true"}}
+	tasks := []messages.Task{
+		{ID: "agent-7", Scope: "main", Kind: "agent", State: "running", Since: now.Add(-time.Minute), Description: "reads\x1b the logs"},
+		{ID: "t", Scope: "a", Kind: "agent", State: "lost", Ended: true, EndedAt: now.Add(-time.Hour)},
+	}
+	var b strings.Builder
+	require.NoError(t, JobTable(jobs, tasks, now).Write(&b, 0))
+	require.Equal(t, `ID       KIND   SCOPE  STATUS        OUTPUT  COMMAND
+j1       job    main   queued 0s     ?       true
+agent-7  agent  main   running 1m            reads\x1b the logs
+t        agent  a      lost, 1h ago
+`, b.String())
 }
 
 func TestStatusTexts(t *testing.T) {

@@ -103,8 +103,18 @@ type RunResult struct {
 // Jobs is the result of list.
 type Jobs struct {
 	Jobs     []JobRecord `json:"jobs"`
+	Tasks    []Task      `json:"tasks,omitempty"`
 	Sessions []Session   `json:"sessions,omitempty"`
 	ResultNotices
+}
+
+// Task describes work that the host of the client runs itself, such as a sub-agent.
+type Task struct {
+	Task        string `json:"task"`
+	Kind        string `json:"kind"`
+	State       string `json:"state"`
+	Ended       bool   `json:"ended,omitempty"`
+	Description string `json:"description,omitempty"`
 }
 
 // Session describes a live shell.

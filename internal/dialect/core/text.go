@@ -179,6 +179,9 @@ func (j Jobs) Text() string {
 	for _, r := range j.Jobs {
 		b.WriteString(r.row())
 	}
+	for _, t := range j.Tasks {
+		b.WriteString(t.row())
+	}
 	for _, s := range j.Sessions {
 		fmt.Fprintf(&b, "session %s (%s) in %s: %d running, %d queued\n", s.Session, cmp.Or(s.Shell, "?"), cmp.Or(s.Cwd, "?"), s.Running, s.Queued)
 	}
@@ -194,6 +197,18 @@ func (r JobRecord) row() string {
 	}
 	for _, o := range r.Outputs {
 		line += fmt.Sprintf("; %s %d bytes", o.Stream, o.Bytes)
+	}
+	return line + "\n"
+}
+
+// row renders a task in one line of a list.
+func (t Task) row() string {
+	line := fmt.Sprintf("task %s (%s): %s", t.Task, t.Kind, t.State)
+	if t.Ended {
+		line += ", ended"
+	}
+	if t.Description != "" {
+		line += ": " + Preview(t.Description)
 	}
 	return line + "\n"
 }

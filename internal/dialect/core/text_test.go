@@ -87,6 +87,9 @@ func TestTextsSayWhatStructuresSay(t *testing.T) {
 	}
 	row := JobRecord{JobID: "j10", Name: "n", Command: "make", State: "queued", Running: true, Background: true, Outputs: []Stream{{Stream: "stdout", Bytes: 12345}}}
 	says(t, Jobs{Jobs: []JobRecord{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, ResultNotices: told}.Text(), Jobs{Jobs: []JobRecord{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, ResultNotices: told}, "outcome")
+	hosts := Jobs{Jobs: []JobRecord{row}, Tasks: []Task{{"agent-7", "agent", "failed", true, "reads the logs"}}}
+	says(t, hosts.Text(), hosts, "outcome", "ended")
+	require.Contains(t, hosts.Text(), "task agent-7 (agent): failed, ended: reads the logs\n")
 	says(t, StopResult{Jobs: []JobRecord{row}, Survivors: []int{99}, ResultNotices: told}.Text(), StopResult{Jobs: []JobRecord{row}, Survivors: []int{99}, ResultNotices: told}, "outcome")
 	closed := StopResult{Jobs: []JobRecord{}, Closed: "build"}
 	require.Equal(t, "the session build was closed\n", closed.Text())

@@ -25,7 +25,7 @@
 //	hang_up.go          waits for the end of a connection
 //	input_lease.go      which attachment may write to a job
 //	job_scope.go        limits the processes of a job to the leased scope that it is in
-//	jobs.go             list, show, remove
+//	jobs.go             list, show, remove; tasks
 //	keep_socket.go      makes a removed socket anew
 //	left_scope.go       refuses late requests of a client whose lease has ended
 //	listen_socket.go    opens and checks the daemon's socket

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -125,4 +126,15 @@ func (c *request) removeAll() error {
 		}
 	}
 	return c.reply(http.StatusOK, out)
+}
+
+// announceTask adds a task to the list. One that comes late, from a client whose lease has
+// ended, is refused: no client would end it.
+func (c *request) announceTask() error {
+	r, err := read[messages.AnnounceTask](c)
+	if err != nil {
+		return err
+	}
+	r.Scope = cmp.Or(r.Scope, messages.MainScope)
+	return c.opens(r.Scope, r)
 }

@@ -89,6 +89,8 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		{"/v1/remove", "POST", "/v1/remove", `{"jobs":["none"]}`},
 		{"/v1/wait", "POST", "/v1/wait", `{"jobs":["` + string(live.ID) + `"]}`},
 		{"/v1/stop", "POST", "/v1/stop", `{"scope":"main"}`},
+		{"/v1/tasks", "POST", "/v1/tasks", `{"id":"t"}`},
+		{"/v1/tasks/{id}", "POST", "/v1/tasks/t", `{"ended":true}`},
 		{"/v1/sessions", "POST", "/v1/sessions", `{"session":"s","scope":"x"}`},
 		{"/v1/sessions", "GET", "/v1/sessions", ``},
 		{"/v1/sessions/{session}", "DELETE", "/v1/sessions/s?scope=x", ``},
