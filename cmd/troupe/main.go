@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	cmap "github.com/orcaman/concurrent-map"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
@@ -19,6 +20,7 @@ import (
 var version string
 
 func main() {
+	cmap.SHARD_COUNT = 1 // the actor library has 1,024 of these maps: 32 parts of each cost 65,000 allocations
 	m := &cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
 	keepOwnBits(m)
 	os.Exit(dispatch(m, run.OwnArguments()))
