@@ -31,7 +31,7 @@
 //	our_shell.go       a live shell
 //	our_terminals.go   jobs on terminals
 //	peer.go            a worker, seen from the driver
-//	program.go         troupe as a user has it
+//	program.go         the program troupe: whole verbs, as a shell runs them
 //	raw_asks.go        queries to a goroutine
 //	raw_crowd.go       many processes
 //	raw_exec.go        os/exec: single commands, bursts, a large output

@@ -19,25 +19,26 @@ import (
 // "troupe mcp" over stdio and a full daemon. It reads and writes lines itself, so that
 // an SDK's time does not count.
 type ourAgent struct {
-	troupe program
-	serve  *exec.Cmd
-	to     io.WriteCloser
-	from   *bufio.Reader
-	calls  int // requests so far
-	n      int
+	*program
+	serve *exec.Cmd
+	to    io.WriteCloser
+	from  *bufio.Reader
+	calls int // requests so far
+	n     int
 }
 
+// newOurAgent builds troupe, since an agent has the program and not its packages.
 func newOurAgent(ctx context.Context, e assignment) (runner, error) {
-	troupe, err := buildTroupe(ctx, filepath.Join(e.Dir, "agent"))
+	p, err := buildProgram(ctx, filepath.Join(e.Dir, "agent"))
 	if err != nil {
 		return nil, err
 	}
-	a := &ourAgent{troupe: troupe, n: e.Size.Commands}
+	a := &ourAgent{program: p, n: e.Size.Commands}
 	return a, a.connect()
 }
 
 func (a *ourAgent) connect() error {
-	a.serve = a.troupe.command("mcp")
+	a.serve = a.command("mcp")
 	a.serve.Stderr = os.Stderr
 	to, err := a.serve.StdinPipe()
 	if err != nil {
@@ -117,5 +118,5 @@ func (a *ourAgent) close() error {
 	if a.serve != nil && a.serve.Process != nil {
 		err = errors.Join(a.to.Close(), a.serve.Wait())
 	}
-	return errors.Join(err, a.troupe.shutdown())
+	return errors.Join(err, a.endDaemon())
 }

@@ -21,7 +21,7 @@ import (
 // ourHistory is a daemon with many ended jobs, used by whole processes as a user does. Each round
 // begins with the same journal.
 type ourHistory struct {
-	troupe  program
+	troupe  *program
 	n       int
 	share   float64 // that a figure is divided by
 	journal string  // the file that each round begins with
@@ -34,7 +34,7 @@ func newOurHistory(ctx context.Context, e assignment) (runner, error) {
 		h.n, h.share = 10*h.n, 10
 	}
 	var err error
-	if h.troupe, err = buildTroupe(ctx, filepath.Join(e.Dir, "history")); err != nil {
+	if h.troupe, err = buildProgram(ctx, filepath.Join(e.Dir, "history")); err != nil {
 		return nil, err
 	}
 	config := filepath.Join(h.troupe.dir, "config", "troupe", "config.toml")
@@ -119,7 +119,7 @@ func (h *ourHistory) stop() error {
 	if h.serve == nil {
 		return nil
 	}
-	err := h.troupe.shutdown()
+	err := h.troupe.endDaemon()
 	if err != nil { // it may have failed to start
 		_ = h.serve.Process.Kill()
 	}

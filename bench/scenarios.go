@@ -61,6 +61,10 @@ const (
 // two figures applies to both. A full daemon with socket, journal and keeper is
 // compared with the sum of its parts.
 var scenarios = []scenario{
+	{"cli-version", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 2.5, 1.3}}},
+	{"cli-ps", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 2.7, 1.6}}},
+	{"cli-run", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 4.8, 2.5}}},
+	{"cli-run-alone", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 7.3, 3.5}}},
 	{"oneshot", []side{own, library, raw}, []line{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 1.05, 0.98},
 		{"", "p99 ms", "p99", own, byRatio, atMost, 1.15, 0.98},
@@ -191,6 +195,7 @@ func scenarioNames() string {
 
 // size is the amount of work of a round.
 type size struct {
+	Verbs      int // whole processes, one after the other
 	OneShots   int // one after the other
 	RoundTrips int // of a live shell, one after the other
 	Burst      int // jobs of a throughput round
@@ -218,7 +223,7 @@ type size struct {
 // second, so that all rounds take a few minutes on two CPUs.
 func fullSize() size {
 	return size{
-		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
+		Verbs: 40, OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
 		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Asks: 20000,
 		Commands: 200, Adopted: 1000, Ended: 10000,
 	}
@@ -227,7 +232,7 @@ func fullSize() size {
 // tinySize returns sizes that run everything once in seconds; the figures mean nothing.
 func tinySize() size {
 	return size{
-		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
+		Verbs: 2, OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
 		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Asks: 100,
 		Commands: 3, Adopted: 20, Ended: 50,
 	}

@@ -30,6 +30,10 @@ type runner interface {
 var runners = map[string]struct {
 	ours, raw func(context.Context, assignment) (runner, error)
 }{
+	"cli-version":   {newOurVerb, newRawVerb},
+	"cli-ps":        {newOurVerb, newRawVerb},
+	"cli-run":       {newOurVerb, newRawVerb},
+	"cli-run-alone": {newOurVerb, newRawVerb},
 	"oneshot":    {newOurOneShots, newRawOneShots},
 	"throughput": {newOurBurst, newRawBurst},
 	"shell-pty":  {newOurShellOnTerminal, newRawShellOnTerminal},

@@ -3,6 +3,7 @@ package messages
 import (
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -34,16 +35,16 @@ func (j Record) MarshalJSON() ([]byte, error) {
 		o.Duration = new(j.Duration().Milliseconds())
 	}
 	if j.HasFlag(FlagOutputLost) {
-		return json.Marshal(&o, lostOutput)
+		return json.Marshal(&o, lostOutput())
 	}
-	return json.Marshal(&o, written)
+	return json.Marshal(&o, written())
 }
 
 // UnmarshalJSON reads a job object. It passes over fields that it does not know, which a
 // newer daemon may send.
 func (j *Record) UnmarshalJSON(b []byte) error {
 	var o jobObject
-	if err := json.Unmarshal(b, &o, read); err != nil {
+	if err := json.Unmarshal(b, &o, read()); err != nil {
 		return err
 	}
 	*j = Record(o.record)
@@ -52,19 +53,25 @@ func (j *Record) UnmarshalJSON(b []byte) error {
 
 // How the values of a type are written, where JSON shows them in another form than Go.
 var (
-	written    = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(writers, outputs(false))))
-	lostOutput = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(writers, outputs(true))))
-	writers    = json.JoinMarshalers(
+	written    = sync.OnceValue(func() json.Options { return writing(false) })
+	lostOutput = sync.OnceValue(func() json.Options { return writing(true) })
+	read       = sync.OnceValue(func() json.Options {
+		return json.WithUnmarshalers(json.JoinUnmarshalers(
+			json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *Version) error { return d.SkipValue() }),
+			json.UnmarshalFromFunc(readTristate), json.UnmarshalFromFunc(readDuration), json.UnmarshalFromFunc(readOutputs),
+		))
+	})
+)
+
+func writing(lost bool) json.Options {
+	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalToFunc(func(e *jsontext.Encoder, _ Version) error { return e.WriteToken(jsontext.Int(JSONVersion)) }),
 		json.MarshalToFunc(nullIfAbsent[string]), json.MarshalToFunc(nullIfAbsent[int]), json.MarshalToFunc(nullIfZero[Outcome]),
 		json.MarshalToFunc(nullIfZero[Cause]), json.MarshalToFunc(nullIfZero[Error]), json.MarshalToFunc(nullIfZero[Rusage]), json.MarshalToFunc(nullIfZero[Terminal]),
 		json.MarshalToFunc(writeState), json.MarshalToFunc(writeTristate), json.MarshalToFunc(writeTexts), json.MarshalToFunc(writeDuration), json.MarshalToFunc(writeTime),
-	)
-	read = json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *Version) error { return d.SkipValue() }),
-		json.UnmarshalFromFunc(readTristate), json.UnmarshalFromFunc(readDuration), json.UnmarshalFromFunc(readOutputs),
-	))
-)
+		outputs(lost),
+	)))
+}
 
 // absent reports whether the zero value of the field being written means that there is none.
 func absent(e *jsontext.Encoder) bool {

@@ -46,7 +46,7 @@ func newAwaits(h *platform) *inputWatch {
 
 // awaitInput probes the job for span. It sends the reply after the first probe.
 func (h *platform) awaitInput(j *job, span time.Duration, to *answer) {
-	if h.probed.Reads == "" {
+	if h.reads() == "" {
 		j.answer(to, unseeable("cannot detect whether a job waits for input on this machine"))
 		return
 	}

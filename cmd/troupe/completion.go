@@ -57,10 +57,12 @@ with their state and command, if the daemon answers at once.`,
 var bashWords string
 
 // flagWords lists the values of flags that take one of a fixed set.
-var flagWords = map[string][]string{
-	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states,
-	"outcome": connect.Outcomes, "sort": sortKeys,
+func flagWords() map[string][]string {
+	return map[string][]string{
+		"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states(),
+		"outcome": connect.Outcomes(), "sort": sortKeys,
 	"dialect": mcpserve.DialectNames,
+}
 }
 
 // flagFree lists the flags with free values, which are not completed. Flags in neither list
@@ -74,7 +76,7 @@ var flagFree = []string{
 // directories, or nothing.
 func completeFlags(m *cli.Main, verb *cobra.Command) {
 	complete := map[string]cobra.CompletionFunc{"scope": connect.ScopePaths(m), "cwd": completeDirs, "dir": completeDirs, "stop-signal": signalWords}
-	for name, words := range flagWords {
+	for name, words := range flagWords() {
 		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
 	if verb.Name() == "serve" {
@@ -110,13 +112,14 @@ func signalWords(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 }
 
 // flagName matches the line of a flag in a help text.
-var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+const flagName = `(?m)^ +(?:-\w, )?--([\w-]+)`
 
 // plainUsages removes the backquotes around value names from the usages of flags. A help
 // text interprets them; cobra's completion prints them.
 func plainUsages(root *cobra.Command) {
+	names := regexp.MustCompile(flagName)
 	for _, verb := range append(root.Commands(), root) {
-		for _, m := range flagName.FindAllStringSubmatch(verb.Flags().FlagUsages(), -1) {
+		for _, m := range names.FindAllStringSubmatch(verb.Flags().FlagUsages(), -1) {
 			if f := verb.Flags().Lookup(m[1]); f != nil {
 				f.Usage = strings.ReplaceAll(f.Usage, "`", "")
 			}

@@ -75,7 +75,7 @@ func same(t *testing.T, what string, documented, there []string) {
 // verb finds a command of the program as it is built.
 func verb(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	root := newRoot(&cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	root := newRoot(&cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, nil)
 	root.InitDefaultHelpCmd()
 	cmd, _, err := root.Find([]string{name})
 	if err != nil || cmd == root && name != "" {

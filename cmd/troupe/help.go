@@ -70,7 +70,7 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 		words = append(words, topic.Name)
 		meant[topic.Name] = "help " + topic.Name
 	}
-	if word := cmp.Or(elsewhere[args[0]], near.Word(args[0], words)); word != "" {
+	if word := cmp.Or(elsewhere()[args[0]], near.Word(args[0], words)); word != "" {
 		err.Hint = "did you mean troupe " + cmp.Or(meant[word], word) + "?"
 	}
 	return err
@@ -78,10 +78,12 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 
 // elsewhere maps verbs of docker, tmux, systemctl and shells to those of troupe. Edit
 // distance alone would suggest wait for tail and stop for top.
-var elsewhere = map[string]string{
+func elsewhere() map[string]string {
+	return map[string]string{
 	"ls": "ps", "list": "ps", "jobs": "ps", "top": "ps", "status": "show", "inspect": "show", "info": "show",
 	"tail": "logs", "cat": "logs", "output": "logs", "exec": "run", "start": "run", "new": "run", "new-session": "run",
 	"remove": "rm", "delete": "rm", "clear": "rm", "prune": "rm", "end": "stop", "fg": "attach", "bg": "promote", "disown": "promote", "detach": "promote",
 	"send": "write", "send-keys": "write", "input": "write", "capture-pane": "screen", "list-sessions": "sessions", "kill-session": "close",
 	"kill-server": "shutdown", "daemon": "serve", "start-server": "serve", "monitor": "events", "watch": "events",
+}
 }

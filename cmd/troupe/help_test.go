@@ -24,7 +24,7 @@ func printed(t *testing.T, args ...string) string {
 	}
 	defer out.Close()
 	m := &cli.Main{In: os.Stdin, Out: out, Err: os.Stderr}
-	root := newRoot(m)
+	root := newRoot(m, args)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
@@ -209,10 +209,10 @@ func TestArgumentsAreCompleted(t *testing.T) {
 // existing one.
 func TestVerbsOfOthersAreAnsweredWithOurs(t *testing.T) {
 	ours := map[string]bool{}
-	for _, verb := range newRoot(&cli.Main{}).Commands() {
+	for _, verb := range newRoot(&cli.Main{}, nil).Commands() {
 		ours[verb.Name()] = verb.IsAvailableCommand()
 	}
-	for other, verb := range elsewhere {
+	for other, verb := range elsewhere() {
 		if _, is := ours[other]; is || !ours[verb] {
 			t.Errorf("%s is answered with %s", other, verb)
 		}

@@ -54,7 +54,7 @@ func (f *psFlags) check(a *connect.Command) error {
 	for flag, of := range map[string]struct {
 		value string
 		words []string
-	}{"state": {f.state, states}, "sort": {f.sort, sortKeys}} {
+	}{"state": {f.state, states()}, "sort": {f.sort, sortKeys}} {
 		if !set.Changed(flag) {
 			continue
 		}
@@ -69,7 +69,7 @@ func (f *psFlags) check(a *connect.Command) error {
 }
 
 // states lists the states of a job, in order.
-var states = api.Values(messages.Queued)
+func states() []string { return api.Values(messages.Queued) }
 
 // sortKeys lists what ps sorts by.
 var sortKeys = []string{"age", "name", "duration", "output"}

@@ -1,8 +1,11 @@
 package api
 
+import "sync"
+
 // descriptions are those of schemas, their fields and parameters, by type and name. A name alone
 // is that of a parameter of several requests.
-var descriptions = map[string]string{
+var descriptions = sync.OnceValue(func() map[string]string {
+	return map[string]string{
 	"id":       "a job: id, ULID or name",
 	"session":  "a session's name",
 	"path":     "a scope's path",
@@ -121,3 +124,4 @@ var descriptions = map[string]string{
 	"WriteInput.paste":           "in brackets, where the program has asked for them",
 	"WriteInput.raw":             "on a terminal: pass lines longer than it accepts",
 }
+})

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"troupe/messages"
 )
@@ -38,7 +39,7 @@ func (r Route) Media() string {
 
 // Of returns the route of a request. A request with two has that for a job if it names one.
 func Of(request any) (of Route, found bool) {
-	for _, r := range routes {
+	for _, r := range Routes() {
 		if r.Request == nil || r.Media() != "" || reflect.TypeOf(r.Request) != reflect.TypeOf(request) {
 			continue
 		}
@@ -51,6 +52,7 @@ func Of(request any) (of Route, found bool) {
 
 // Named returns the route with an operationId of the table.
 func Named(id string) Route {
+	routes := Routes()
 	i := slices.IndexFunc(routes, func(r Route) bool { return r.ID == id })
 	return routes[i]
 }
@@ -70,9 +72,11 @@ func (r Route) inPath(name string) bool {
 }
 
 // Routes returns the whole API.
-func Routes() []Route { return routes }
+func Routes() []Route { return routes() }
 
-var routes = prepared([]Route{
+var routes = sync.OnceValue(func() []Route { return prepared(table) })
+
+var table = []Route{
 	{
 		Method: "POST", Path: "/v1/jobs", ID: "run", Request: messages.RunCommand{}, Reply: Result{}, Statuses: []int{http.StatusOK, http.StatusAccepted}, Lasts: true, Repeats: true,
 		About: "Run a command. Answered when it has finished (200), or when it was promoted or has started in the background (202). If the connection ends first, the job is stopped, unless it goes on in the background.",
@@ -214,7 +218,7 @@ var routes = prepared([]Route{
 		Method: "POST", Path: "/v1/shutdown", ID: "shutdown", Request: messages.ShutdownNode{}, Reply: messages.ShutdownDone{}, Statuses: ok,
 		About: "End the daemon. Its jobs live on where they can, unless stop_jobs says otherwise.",
 	},
-})
+}
 
 // prepared returns the routes with what is read of their requests' tags once.
 func prepared(all []Route) []Route {

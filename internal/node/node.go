@@ -51,13 +51,13 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.OwnProcess {
+		heap.Tune(heap.Floor)
+		defer threads.Reserve()() // they start beside what follows
+	}
 	p, err := o.build()
 	if err != nil {
 		return nil, err
-	}
-	if o.OwnProcess {
-		heap.Tune(heap.Floor)
-		threads.Reserve()
 	}
 	if p.past, err = o.before(ctx, p); err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())

@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -127,7 +128,7 @@ func callChange(call *syntax.CallExpr) StateChange {
 	if !ok || name == "" || pattern || strings.HasPrefix(name, "~") && !strings.HasPrefix(name, "~/") {
 		return Anything
 	}
-	change, builtin := builtins[name]
+	change, builtin := builtins()[name]
 	if !builtin {
 		return NoChange // a program
 	}
@@ -187,7 +188,7 @@ func isOperator(word *syntax.Word) bool {
 }
 
 // builtins maps the builtins of bash to what they may change. Other names are programs.
-var builtins = func() map[string]StateChange {
+var builtins = sync.OnceValue(func() map[string]StateChange {
 	all := map[string]StateChange{}
 	for _, name := range strings.Fields(": [ bg break caller cd continue dirs disown echo exit false fg hash help kill logout printf pwd return suspend test times true type ulimit umask wait") {
 		all[name] = NoChange
@@ -199,4 +200,4 @@ var builtins = func() map[string]StateChange {
 		all[name] = Anything
 	}
 	return all
-}()
+})

@@ -326,9 +326,10 @@ func decodeError(path, text string, err error) *messages.Error {
 	return configError(path, 0, "cannot be parsed: "+err.Error())
 }
 
-// kinds maps the end of a decoder error, which names a Go type, to the values that such a
+// kinds pairs the end of a decoder error, which names a Go type, with the values that such a
 // setting takes.
-var kinds = []struct{ end, takes string }{
+func kinds() []struct{ end, takes string } {
+	return []struct{ end, takes string }{
 	{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
 	{reflect.TypeFor[Duration]().String(), `a duration such as "90s", "10m" or "1h30m"`},
 	{reflect.TypeFor[configSize]().String(), `a size such as "64MiB"`},
@@ -342,6 +343,7 @@ var kinds = []struct{ end, takes string }{
 	{"in a struct", "a table of settings"},
 	{"in a uint32", "a whole number from 0 to 4294967295"},
 }
+}
 
 // unmarshalErrors are the beginnings of the errors of UnmarshalText.
 var unmarshalErrors = []string{"invalid size ", "invalid duration ", "invalid log level "}
@@ -352,7 +354,7 @@ func valueError(e *toml.DecodeError) string {
 	if wrong := listError(e.Key(), text); wrong != "" {
 		return wrong
 	}
-	for _, kind := range kinds {
+	for _, kind := range kinds() {
 		if strings.HasSuffix(text, kind.end) {
 			return strings.Join(e.Key(), ".") + " must be " + kind.takes
 		}

@@ -9,7 +9,7 @@ import (
 
 // nearFlag returns the flag of a verb that a typed one may have meant, or "".
 func nearFlag(cmd *cobra.Command, typed string) string {
-	if flag := otherFlags[typed]; flag != "" && cmd.Flags().Lookup(flag) != nil {
+	if flag := otherFlags()[typed]; flag != "" && cmd.Flags().Lookup(flag) != nil {
 		return flag
 	}
 	var names []string
@@ -18,7 +18,9 @@ func nearFlag(cmd *cobra.Command, typed string) string {
 }
 
 // otherFlags maps flags of docker, tmux, systemd-run and env to those of troupe.
-var otherFlags = map[string]string{
+func otherFlags() map[string]string {
+	return map[string]string{
 	"workdir": "cwd", "chdir": "cwd", "dir": "cwd", "working-directory": "cwd", "tty": "pty", "bg": "background", "setenv": "env", "unit": "name",
 	"tail": "lines", "until": "older", "filter": "state", "kill-after": "grace", "signal": "stop-signal",
+}
 }

@@ -62,7 +62,7 @@ func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 // moment parses --since like docker: a duration ago, or a time. A time without a zone is
 // local, as other verbs print times.
 func (f *Flags) moment(now time.Time) error {
-	if flags.Seconds.MatchString(f.SinceText) && f.SinceText[0] != '-' { // docker reads a number as a Unix time
+	if flags.IsSeconds(f.SinceText) && f.SinceText[0] != '-' { // docker reads a number as a Unix time
 		e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" is ambiguous: it could be seconds or a time")
 		e.Hint = fmt.Sprintf("use %ss for %s seconds ago, or a time such as 2026-01-02T15:04:05Z", f.SinceText, f.SinceText)
 		return e
