@@ -10,9 +10,14 @@ import (
 )
 
 // JobTable lists jobs. SCOPE stays empty if all jobs are in the main scope, and SESSION for
-// the default session; the table omits columns without text.
+// the default session; the table omits columns without text, as those of live states are if
+// none is known.
 func JobTable(jobs []messages.Record, now time.Time) *Table {
-	t := &Table{Head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, Spare: []int{5, 3, 2}, Long: 1} // OUTPUT, SESSION, SCOPE; NAME
+	t := &Table{
+		Head:  []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "PROCS", "CPU", "MEMORY", "PORTS", "COMMAND"},
+		Spare: []int{6, 7, 8, 5, 9, 3, 2}, // PROCS, CPU, MEMORY, OUTPUT, PORTS, SESSION, SCOPE
+		Long:  1,                          // NAME
+	}
 	apart := slices.ContainsFunc(jobs, func(j messages.Record) bool { return j.Scope != messages.MainScope })
 	for _, j := range jobs {
 		scope, session := "", ""
@@ -30,7 +35,8 @@ func JobTable(jobs []messages.Record, now time.Time) *Table {
 		case size == 0 && j.HasFlag(messages.FlagOutputLost):
 			output = "lost"
 		}
-		t.Add(string(j.ID), j.Name, scope, session, StatusText(j, now), output, j.Command)
+		processes, cpu, memory, ports := liveCells(j.Live)
+		t.Add(string(j.ID), j.Name, scope, session, StatusText(j, now), output, processes, cpu, memory, ports, j.Command)
 	}
 	return t
 }
