@@ -55,6 +55,13 @@ type RemoteEngine interface {
 	Health() *messages.Error
 }
 
+// LiveReader is an Engine that can read what the processes of its jobs do.
+type LiveReader interface {
+	// ReadLive reads what the processes of jobs do and use now, as far as it can until ctx ends.
+	// Jobs without a process, and those of which nothing is known, may be missing. It blocks.
+	ReadLive(ctx context.Context, jobs []messages.UID) map[messages.UID]messages.LiveState
+}
+
 // Process is one job. Every call is idempotent, valid in every phase, safe for concurrent use
 // and never blocks.
 type Process interface {

@@ -34,6 +34,7 @@
 //	errors.go       error codes and constructors
 //	id.go           names of jobs, sessions, scopes and channels, and their bounds
 //	record.go       the record of a job
+//	live.go         what the processes of a job do and use now
 //	json.go         the record as JSON: how the values of each type are written and read
 //	marshal_request.go  requests as JSON: strict, by tags, with rules for types
 //	marshal_reply.go    replies as JSON

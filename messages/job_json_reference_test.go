@@ -51,7 +51,16 @@ type jobJSON struct {
 	FullScreen  bool                `json:"full_screen,omitempty"`
 	Output      map[string]any      `json:"output"`
 	OnFinish    []noticeJSON        `json:"on_finish,omitempty"`
+	Live        *liveJSON           `json:"live,omitempty"`
 	Seq         messages.Seq        `json:"seq"`
+}
+
+type liveJSON struct {
+	Awaiting  messages.Awaiting `json:"awaiting,omitempty"`
+	CPUMS     int64             `json:"cpu_ms"`
+	Memory    int64             `json:"memory_bytes"`
+	Processes int               `json:"processes"`
+	Ports     any               `json:"ports,omitempty"`
 }
 
 type rusageJSON struct {
@@ -104,6 +113,12 @@ func referenceOf(j messages.Record) jobJSON {
 	}
 	for _, s := range j.Output {
 		o.Output[s.Stream.String()] = streamOf(s, j.HasFlag(messages.FlagOutputLost))
+	}
+	if now := j.Live; now != nil {
+		o.Live = &liveJSON{Awaiting: now.Awaiting, CPUMS: now.CPU.Milliseconds(), Memory: now.Memory, Processes: now.Processes}
+		if now.Ports != nil {
+			o.Live.Ports = now.Ports
+		}
 	}
 	for _, n := range j.OnFinish {
 		o.OnFinish = append(o.OnFinish, noticeJSON{n.To, n.State, n.Seq, n.Tries, orNull(n.Err)})

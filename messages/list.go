@@ -13,6 +13,7 @@ type ListJobs struct {
 	States   []State   `json:"-" query:"state"`    // empty: any; a daemon takes one
 	Limit    int       `json:"-" query:"limit"`    // of jobs in the reply, up to MaxListed; 0: none
 	Cursor   string    `json:"-" query:"cursor"`   // JobList.Next of the reply before; "": from the oldest
+	Live     bool      `json:"-" query:"live"`     // asks for Record.Live of jobs that have processes
 }
 
 // MaxListed bounds ListJobs.Limit.
@@ -21,7 +22,8 @@ const MaxListed = 10_000
 // FindJob asks for one job by its id, uid or name.
 type FindJob struct {
 	quiet
-	Job JobID `json:"-" path:"id"`
+	Job  JobID `json:"-" path:"id"`
+	Live bool  `json:"-" query:"live"` // asks for Record.Live
 }
 
 // RemoveJob asks to remove a finished job and its output. It is refused while a notice of

@@ -84,6 +84,8 @@ type Record struct {
 
 	StopSignal string `json:"stop_signal,omitzero" cbor:"30,keyasint,omitzero"` // begins a stop, as in the request; "": TERM
 
+	Live *LiveState `json:"live,omitzero" cbor:"-"` // nil: not asked for, or not known
+
 	At time.Time `json:"-" cbor:"31,keyasint,omitzero"` // of the fact with the number Seq; in JSON that of the event
 }
 

@@ -36,6 +36,7 @@
 //	launch.go               starts one process
 //	leftovers.go            kills tagged processes of a dead node
 //	limits.go               gives jobs the limits of their request
+//	live_state.go           what the processes of jobs do and use now
 //	liveshell.go            the state of a live shell
 //	local.go                Local, the engine
 //	lookup.go               finds a program in the PATH

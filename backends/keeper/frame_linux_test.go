@@ -166,6 +166,8 @@ func TestKeysOfBodies(t *testing.T) {
 		savedLog{},
 		stateReply{},
 		inventoryReply{},
+		liveRequest{},
+		liveReply{},
 		control{},
 		entry{},
 		messages.Error{},

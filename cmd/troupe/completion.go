@@ -61,8 +61,8 @@ func flagWords() map[string][]string {
 	return map[string][]string{
 		"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states(),
 		"outcome": connect.Outcomes(), "sort": sortKeys,
-	"dialect": mcpserve.DialectNames,
-}
+		"dialect": mcpserve.DialectNames,
+	}
 }
 
 // flagFree lists the flags with free values, which are not completed. Flags in neither list

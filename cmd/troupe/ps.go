@@ -75,7 +75,7 @@ func states() []string { return api.Values(messages.Queued) }
 var sortKeys = []string{"age", "name", "duration", "output"}
 
 func listJobs(a *connect.Command, f *psFlags) error {
-	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all || f.Outcome != ""}
+	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all || f.Outcome != "", Live: !f.quiet}
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
 	}

@@ -18,6 +18,8 @@ var enums = sync.OnceValue(func() map[reflect.Type][]string {
 		reflect.TypeFor[messages.Mode]():          {"sync", "async", "detached"},
 		reflect.TypeFor[messages.Party]():         {"client", "deadline", "scope", "shutdown", "quota", "system"},
 		reflect.TypeFor[messages.NoticeState]():   {"pending", "delivered", "given_up"},
+		reflect.TypeFor[messages.Protocol]():      {"tcp", "udp"},
+		reflect.TypeFor[messages.Awaiting]():      {"nothing", "input", "secret"},
 		reflect.TypeFor[messages.Isolation]():     {"cgroup", "subreaper", "group"},
 		reflect.TypeFor[messages.ConditionKind](): {"exit", "pattern", "port", "quiet", "input", "blocked"},
 		reflect.TypeFor[messages.EnvPolicy]():     {"caller", "allow", "agent", "clean"},

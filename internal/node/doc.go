@@ -17,6 +17,7 @@
 //	output_keep.go      kept files, and views of finished jobs
 //	output_order.go     output order, and the byte at a time
 //	read_both.go        the end of stdout and stderr as one page
+//	read_live.go        what the processes of jobs do and use now
 //	request_clone.go    copies requests, so that callers may reuse their slices
 //	restore.go          the state before the node: journal and inventory
 //	run.go              runs, finds, lists, stops and measures jobs

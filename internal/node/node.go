@@ -24,6 +24,7 @@ type Node struct {
 	logs       actors.Logs
 	parts      components
 	full       fullScreens
+	liveReads  chan struct{} // a place for each reading of live states
 
 	gone   chan struct{} // closed when every actor has ended
 	over   chan struct{} // closed when the node answers no more
@@ -62,7 +63,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if p.past, err = o.before(ctx, p); err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
 	}
-	n := &Node{logs: p.logs, parts: p, over: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{})}
+	n := &Node{logs: p.logs, parts: p, liveReads: make(chan struct{}, liveAtOnce), over: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{})}
 	n.system = newSystem(o)
 	n.system.ProcessRegistry.RegisterAddressResolver(n.findReply)
 	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n))

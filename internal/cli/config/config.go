@@ -330,19 +330,19 @@ func decodeError(path, text string, err error) *messages.Error {
 // setting takes.
 func kinds() []struct{ end, takes string } {
 	return []struct{ end, takes string }{
-	{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
-	{reflect.TypeFor[Duration]().String(), `a duration such as "90s", "10m" or "1h30m"`},
-	{reflect.TypeFor[configSize]().String(), `a size such as "64MiB"`},
-	{reflect.TypeFor[logLevel]().String(), `"debug", "info", "warn" or "error"`},
-	{"of type bool", "true or false"},
-	{"in a bool", "true or false"},
-	{"map[string][]string", "a table of settings"},
-	{"[]string", "a list of strings in quotes"},
-	{"string", "a string in quotes"},
-	{"Settings", "a table of settings"},
-	{"in a struct", "a table of settings"},
-	{"in a uint32", "a whole number from 0 to 4294967295"},
-}
+		{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
+		{reflect.TypeFor[Duration]().String(), `a duration such as "90s", "10m" or "1h30m"`},
+		{reflect.TypeFor[configSize]().String(), `a size such as "64MiB"`},
+		{reflect.TypeFor[logLevel]().String(), `"debug", "info", "warn" or "error"`},
+		{"of type bool", "true or false"},
+		{"in a bool", "true or false"},
+		{"map[string][]string", "a table of settings"},
+		{"[]string", "a list of strings in quotes"},
+		{"string", "a string in quotes"},
+		{"Settings", "a table of settings"},
+		{"in a struct", "a table of settings"},
+		{"in a uint32", "a whole number from 0 to 4294967295"},
+	}
 }
 
 // unmarshalErrors are the beginnings of the errors of UnmarshalText.

@@ -20,7 +20,7 @@ func nearFlag(cmd *cobra.Command, typed string) string {
 // otherFlags maps flags of docker, tmux, systemd-run and env to those of troupe.
 func otherFlags() map[string]string {
 	return map[string]string{
-	"workdir": "cwd", "chdir": "cwd", "dir": "cwd", "working-directory": "cwd", "tty": "pty", "bg": "background", "setenv": "env", "unit": "name",
-	"tail": "lines", "until": "older", "filter": "state", "kill-after": "grace", "signal": "stop-signal",
-}
+		"workdir": "cwd", "chdir": "cwd", "dir": "cwd", "working-directory": "cwd", "tty": "pty", "bg": "background", "setenv": "env", "unit": "name",
+		"tail": "lines", "until": "older", "filter": "state", "kill-after": "grace", "signal": "stop-signal",
+	}
 }

@@ -10,9 +10,14 @@ import (
 )
 
 // JobTable lists jobs, then tasks. SCOPE stays empty if all are in the main scope, SESSION for
-// the default session, and KIND without tasks; the table omits columns without text.
+// the default session, and KIND without tasks; the table omits columns without text, as those of
+// live states are if none is known.
 func JobTable(jobs []messages.Record, tasks []messages.Task, now time.Time) *Table {
-	t := &Table{Head: []string{"ID", "KIND", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, Spare: []int{6, 4, 3}, Long: 2} // OUTPUT, SESSION, SCOPE; NAME
+	t := &Table{
+		Head:  []string{"ID", "KIND", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "PROCS", "CPU", "MEMORY", "PORTS", "COMMAND"},
+		Spare: []int{7, 8, 9, 6, 10, 4, 3}, // PROCS, CPU, MEMORY, OUTPUT, PORTS, SESSION, SCOPE
+		Long:  2,                           // NAME
+	}
 	apart := slices.ContainsFunc(jobs, func(j messages.Record) bool { return j.Scope != messages.MainScope }) ||
 		slices.ContainsFunc(tasks, func(task messages.Task) bool { return task.Scope != messages.MainScope })
 	kind := ""
@@ -35,14 +40,15 @@ func JobTable(jobs []messages.Record, tasks []messages.Task, now time.Time) *Tab
 		case size == 0 && j.HasFlag(messages.FlagOutputLost):
 			output = "lost"
 		}
-		t.Add(string(j.ID), kind, j.Name, scope, session, StatusText(j, now), output, j.Command)
+		processes, cpu, memory, ports := liveCells(j.Live)
+		t.Add(string(j.ID), kind, j.Name, scope, session, StatusText(j, now), output, processes, cpu, memory, ports, j.Command)
 	}
 	for _, task := range tasks {
 		scope := ""
 		if apart {
 			scope = string(task.Scope)
 		}
-		t.Add(string(task.ID), task.Kind, "", scope, "", TaskText(task, now), "", task.Description)
+		t.Add(string(task.ID), task.Kind, "", scope, "", TaskText(task, now), "", "", "", "", "", task.Description)
 	}
 	return t
 }

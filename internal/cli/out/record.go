@@ -37,6 +37,8 @@ func RecordText(j messages.Record, now time.Time) string {
 	if j.PID > 0 {
 		line("process", "%d%s", j.PID, Prefixed(", isolation ", string(j.Isolation)))
 	}
+	line("uses", "%s", usedText(j.Live))
+	line("listens", "%s", listensText(j.Live))
 	line("stop signal", "%s", j.StopSignal)
 	line("uid", "%s", j.UID)
 	line("created", "%s", timeText(j.Created, now))

@@ -42,10 +42,10 @@ func (f *Flags) check() *messages.Error {
 		return messages.Invalid("detach_keys", "--detach-keys needs a command on a terminal; add --pty")
 	}
 	if f.PTY { // nothing else has keys to leave
-	var err error
-	if f.leave, err = terminal.ParseKeys(f.Keys); err != nil {
-		return out.Coded(err)
-	}
+		var err error
+		if f.leave, err = terminal.ParseKeys(f.Keys); err != nil {
+			return out.Coded(err)
+		}
 	}
 	switch {
 	case f.Log != "" && !f.Detach:

@@ -24,6 +24,7 @@ type node interface {
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 	Job(ctx context.Context, id messages.JobID) (messages.Record, error)
 	Measure(jobs []messages.Record)
+	ReadLive(ctx context.Context, jobs []messages.Record)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	OutputOrder(job messages.Record) iter.Seq2[messages.OutputSegment, error]

@@ -161,7 +161,7 @@ func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolRes
 
 // list lists the jobs, the tasks of its host and live shells of the client.
 func (c *call) list(ctx context.Context, in core.List) (answer, error) {
-	all, err := host.Ask(ctx, c.options.Host, messages.ListJobs{Scope: c.scope, Finished: in.All})
+	all, err := host.Ask(ctx, c.options.Host, messages.ListJobs{Scope: c.scope, Finished: in.All, Live: true})
 	if err != nil {
 		return answer{}, err
 	}
