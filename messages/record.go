@@ -84,6 +84,8 @@ type Record struct {
 	StopSignal string `json:"stop_signal,omitzero" cbor:"30,keyasint,omitzero"` // begins a stop, as in the request; "": TERM
 
 	At time.Time `json:"-" cbor:"31,keyasint,omitzero"` // of the fact with the number Seq; in JSON that of the event
+
+	Request *RequestTerms `json:"request,omitzero" cbor:"32,keyasint,omitzero"` // what else is kept of the request; never changed; nil: recorded by an older build
 }
 
 // StreamOutput is the size and place of one stream of a job.
@@ -125,6 +127,22 @@ func (j Record) ExitCode() int {
 		return j.End.Shell()
 	}
 	return 0
+}
+
+// IdleTimeout returns for how long the job may write nothing; 0: for ever.
+func (j Record) IdleTimeout() time.Duration {
+	if j.Request == nil {
+		return 0
+	}
+	return j.Request.IdleTimeout
+}
+
+// RerunOf returns the job whose command this one runs again; "": none.
+func (j Record) RerunOf() UID {
+	if j.Request == nil {
+		return ""
+	}
+	return j.Request.RerunOf
 }
 
 // Kept reports whether the job stays when the client of its scope leaves: it is detached,

@@ -112,7 +112,7 @@ func verbGroups(m *cli.Main) []verbGroup {
 	return []verbGroup{
 		{"first", "Begin with", []*cobra.Command{runCommand(m), psCommand(m), logsCommand(m), attachCommand(m), waitCommand(m), stopCommand(m)}},
 		{"jobs", "Jobs", []*cobra.Command{
-			showCommand(m), screenCommand(m), writeCommand(m), signalCommand(m), killCommand(m), promoteCommand(m), deadlineCommand(m), handoverCommand(m), rmCommand(m),
+			showCommand(m), rerunCommand(m), screenCommand(m), writeCommand(m), signalCommand(m), killCommand(m), promoteCommand(m), deadlineCommand(m), handoverCommand(m), rmCommand(m),
 		}},
 		{"around", "Sessions, scopes and events", []*cobra.Command{sessionsCommand(m), closeCommand(m), scopesCommand(m), eventsCommand(m)}},
 		{"daemon", "Daemon and agents", []*cobra.Command{serveCommand(m), shutdownCommand(m), statsCommand(m), doctorCommand(m), mcpCommand(m)}},

@@ -64,6 +64,7 @@ func runCommand(m *cli.Main) *cobra.Command {
 
 func defineRunFlags(f *run.Flags) {
 	f.Timeout, f.Grace, f.PromoteAfter = flags.Duration{Name: "timeout"}, flags.Duration{Name: "grace", Zero: true}, flags.Duration{Name: "promote-after"}
+	f.IdleTimeout = flags.Duration{Name: "idle-timeout"}
 	f.OnExit, f.Streams = flags.Enum{Kind: "keep|kill|adopt"}, flags.Enum{Kind: "merged|separate"}
 	f.EnvPolicy = flags.Enum{Kind: "caller|allow|agent|clean"}
 	set := f.Cmd.Flags()
@@ -80,6 +81,7 @@ func defineRunFlags(f *run.Flags) {
 	set.BoolVarP(&f.Interactive, "interactive", "i", false, "let the command read the terminal; it reads other input anyway")
 	set.BoolVarP(&f.PTY, "pty", "t", false, "run the command on a new terminal of the same size, and send it each key")
 	set.Var(&f.Timeout, "timeout", "stop it after D: seconds, or with a unit, like 500ms, 10m or 1h30m (default none)")
+	set.Var(&f.IdleTimeout, "idle-timeout", "stop it when it has printed nothing for D (default none)")
 	set.Var(&f.Grace, "grace", "time from TERM to KILL (default 5s)")
 	set.StringVar(&f.StopSignal, "stop-signal", "", "`SIGNAL` that begins a stop, like INT (default TERM)")
 	set.Var(&f.OnExit, "on-exit", "leftover processes: keep them (daemon only), kill them with the command, or adopt them: they stop with troupe (default adopt)")
