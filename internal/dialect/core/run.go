@@ -44,7 +44,7 @@ type Run struct {
 	Detach      bool              `json:"detach,omitempty" doc:"background, and it outlives this client"`
 	WaitSeconds *float64          `json:"wait_seconds,omitempty" doc:"wait for its end (30, at most 55); then it goes on in the background"`
 	Timeout     float64           `json:"timeout_seconds,omitempty" doc:"end it after this long; 0: never"`
-	IdleTimeout float64           `json:"idle_timeout_seconds,omitempty" doc:"end it when it prints nothing for so long"`
+	IdleTimeout float64           `json:"idle_timeout_seconds,omitempty" doc:"end it when silent so long"`
 	Grace       *float64          `json:"grace_seconds,omitempty" doc:"from TERM to KILL (5)"`
 	Streams     string            `json:"streams,omitempty" doc:"separate keeps stdout and stderr apart" enum:"merged,separate"`
 	Name        string            `json:"name,omitempty" doc:"can be used for its id"`
