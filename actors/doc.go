@@ -28,6 +28,7 @@
 //
 //	supervisor.go                    its state, its messages
 //	supervisor_run.go                requests to run, start slots, facts about jobs
+//	rerun_request.go                 a request that runs the command of a job again
 //	supervisor_route.go              requests to jobs, jobs without an actor
 //	named_jobs.go                    finding a job, which job has a name
 //	replacement.go                   a run that waits for the end of the jobs of its name

@@ -111,7 +111,7 @@ type Spec struct {
 	Log         spill.Plan        `cbor:"12,keyasint,omitzero"`
 	Script      string            `cbor:"13,keyasint,omitzero"` // not "": text of a file whose path is the last of Argv while the main process lives
 	Live        *LiveShell        `cbor:"14,keyasint,omitzero"` // not nil: a live shell
-	In          messages.UID      `cbor:"15,keyasint,omitzero"` // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask, Attr and Detach are not used
+	In          messages.UID      `cbor:"15,keyasint,omitzero"` // not "": a command of that live shell with the text Script; of the rest Argv, Env, Dir, Umask and Detach are not used, and Attr only for its IdleTimeout
 	SameExports bool              `cbor:"16,keyasint,omitzero"` // of such a command: it does not change what the shell exports
 	Meta        []byte            `cbor:"17,keyasint,omitzero"` // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
 	Attr        messages.ProcAttr `cbor:"18,keyasint,omitzero"`

@@ -13,7 +13,7 @@
 //	control.go  client ↔ command              StopCommand, PromoteCommand, SignalCommand, WriteInput, CloseInput,
 //	                                          CheckInput, ResizeTerminal, ChangeDeadline, PauseOutput →
 //	                                          Acknowledged | InputChecked | CommandStopped | InputWritten | CommandRejected
-//	process.go  engine → command              ProcessStarted xor ProcessFailed … MainExited … ProcessExited or ProcessLost,
+//	process.go  engine → command              ProcessStarted xor ProcessFailed … ProcessStopping … MainExited … ProcessExited or ProcessLost,
 //	                                          OutputClosed, TreeEnded; OutputGrew, InputWaiting, LogBlocked, …
 //	output.go   client ↔ sink                 ReadOutput, FollowOutput, ReadScreen → OutputPage | OutputGrew |
 //	                                          OutputEnded | ScreenText | RequestRejected
@@ -39,6 +39,7 @@
 //	marshal_request.go  requests as JSON: strict, by tags, with rules for types
 //	marshal_reply.go    replies as JSON
 //	objects.go      the requests whose JSON has other fields
+//	rerun.go        what a record keeps of its request, and the request that runs it again
 //	outcome.go      outcomes, causes, exit statuses, survivors
 //	plan.go         how a session is opened
 //	proc_attr.go    what a process gets from its request: limits, nice value, CPUs

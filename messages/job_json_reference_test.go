@@ -95,7 +95,7 @@ func referenceOf(j messages.Record) jobJSON {
 		Name: orNull(j.Name), Tag: orNull(j.Tag), Command: j.Command, Argv: j.Argv, Description: j.Description, StopSignal: j.StopSignal,
 		Mode: j.Mode, Backend: j.Backend, State: state, Background: j.Background,
 		Outcome: orNull(j.End.Outcome), Cause: orNull(j.End.Cause), Error: orNull(j.End.Err),
-		OutputOpen: j.OutputOpen, Children: j.End.Children,
+		OutputOpen: j.OutputOpen, Children: int(j.End.Children),
 		Survivors: orEmpty(j.End.Survivors), Flags: orEmpty(j.Flags), EnvDropped: orEmpty(j.EnvDropped),
 		TimeoutMS: milliseconds(j.Timeout, j.Timeout >= time.Millisecond), Deadline: utc(j.Deadline),
 		PID: orNull(j.PID), Isolation: j.Isolation, Dir: j.Dir,

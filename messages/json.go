@@ -24,13 +24,16 @@ type record Record
 type jobObject struct {
 	record   `json:",embed"`
 	Duration *int64 `json:"duration_ms"` // nil: it has not ended, or never started
+
+	IdleTimeout time.Duration `json:"idle_timeout_ms,omitzero"` // of Record.Request, with the next
+	RerunOf     UID           `json:"rerun_of,omitzero"`
 }
 
 // MarshalJSON returns the job object of docs/cli.md. What is absent is null; lists are
 // never null, except argv of a job without one. Times are RFC 3339 in UTC with
 // nanoseconds; a time outside of its range is an error.
 func (j Record) MarshalJSON() ([]byte, error) {
-	o := jobObject{record: record(j)}
+	o := jobObject{record: record(j), IdleTimeout: j.IdleTimeout(), RerunOf: j.RerunOf()}
 	if !j.Started.IsZero() && !j.End.At.IsZero() {
 		o.Duration = new(j.Duration().Milliseconds())
 	}
@@ -48,6 +51,9 @@ func (j *Record) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*j = Record(o.record)
+	if j.Request != nil {
+		j.Request.IdleTimeout, j.Request.RerunOf = o.IdleTimeout, o.RerunOf
+	}
 	return nil
 }
 

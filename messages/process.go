@@ -8,6 +8,7 @@ import (
 // The process conversation: the engine reports what an OS process does.
 //
 //	engine --ProcessStarted | ProcessFailed--> command
+//	engine --ProcessStopping--> command               (the engine stops it by itself)
 //	engine --MainExited, ProcessExited--> command     (the result)
 //	engine --OutputClosed, TreeEnded--> command       (the end, maybe hours later)
 //
@@ -67,6 +68,13 @@ type ProcessFailed struct {
 	Err   Error     `cbor:"2,keyasint,omitzero"` // spawn_failed or resource_exhausted, with the name of the errno as reason
 	Shell int       `cbor:"3,keyasint,omitzero"` // 127 not found, 126 not executable, as in a shell
 	At    time.Time `cbor:"4,keyasint,omitzero"`
+}
+
+// ProcessStopping reports that the engine stops the process by itself: it was idle for too
+// long. The result follows, as after a stop of the command.
+type ProcessStopping struct {
+	ofProcess
+	Cause Cause `cbor:"1,keyasint,omitzero"`
 }
 
 // MainExited reports that the main process has exited while its output is drained or its

@@ -87,6 +87,8 @@ type Record struct {
 	Live *LiveState `json:"live,omitzero" cbor:"-"` // nil: not asked for, or not known
 
 	At time.Time `json:"-" cbor:"31,keyasint,omitzero"` // of the fact with the number Seq; in JSON that of the event
+
+	Request *RequestTerms `json:"request,omitzero" cbor:"32,keyasint,omitzero"` // what else is kept of the request; never changed; nil: recorded by an older build
 }
 
 // StreamOutput is the size and place of one stream of a job.
@@ -128,6 +130,22 @@ func (j Record) ExitCode() int {
 		return j.End.Shell()
 	}
 	return 0
+}
+
+// IdleTimeout returns for how long the job may write nothing; 0: for ever.
+func (j Record) IdleTimeout() time.Duration {
+	if j.Request == nil {
+		return 0
+	}
+	return j.Request.IdleTimeout
+}
+
+// RerunOf returns the job whose command this one runs again; "": none.
+func (j Record) RerunOf() UID {
+	if j.Request == nil {
+		return ""
+	}
+	return j.Request.RerunOf
 }
 
 // Kept reports whether the job stays when the client of its scope leaves: it is detached,

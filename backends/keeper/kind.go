@@ -68,6 +68,7 @@ const (
 	factDone
 	factRefused
 	factWritten
+	factStopping
 )
 
 // Bodies of requests and answers, beside the facts of package messages.
@@ -248,6 +249,7 @@ var factForms = []factForm{
 	formOf[messages.ControlDone](factDone),
 	formOf[messages.ControlRefused](factRefused),
 	formOf[messages.InputWritten](factWritten),
+	formOf[messages.ProcessStopping](factStopping),
 }
 
 // factKind returns the kind of a fact; 0: no engine reports it.

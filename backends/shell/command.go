@@ -53,7 +53,7 @@ func (h *command) start() *messages.Error {
 	text, sameExports := s.textOf(*c)
 	h.setProcess(p.backend.engine.Start(backends.Spec{
 		ID: c.ID, In: s.id, Script: text, SameExports: sameExports, Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
-		Umask: -1,
+		Umask: -1, Attr: messages.ProcAttr{IdleTimeout: c.Attr.IdleTimeout},
 	}, h.receive))
 	return nil
 }

@@ -139,7 +139,7 @@ func verbGroups() []verbGroup {
 			{"run", runCommand}, {"ps", psCommand}, {"logs", logsCommand}, {"attach", attachCommand}, {"wait", waitCommand}, {"stop", stopCommand},
 		}},
 		{"jobs", "Jobs", []listedVerb{
-			{"show", showCommand}, {"screen", screenCommand}, {"write", writeCommand}, {"signal", signalCommand}, {"kill", killCommand},
+			{"show", showCommand}, {"rerun", rerunCommand}, {"screen", screenCommand}, {"write", writeCommand}, {"signal", signalCommand}, {"kill", killCommand},
 			{"promote", promoteCommand}, {"deadline", deadlineCommand}, {"handover", handoverCommand}, {"rm", rmCommand},
 		}},
 		{"around", "Sessions, scopes and events", []listedVerb{

@@ -68,6 +68,7 @@ func runCommand(m *cli.Main) *cobra.Command {
 
 func defineRunFlags(f *run.Flags) {
 	f.Timeout, f.Grace, f.PromoteAfter = flags.Duration{Name: "timeout"}, flags.Duration{Name: "grace", Zero: true}, flags.Duration{Name: "promote-after"}
+	f.IdleTimeout = flags.Duration{Name: "idle-timeout"}
 	f.OnExit, f.Streams = flags.Enum{Kind: "keep|kill|adopt"}, flags.Enum{Kind: "merged|separate"}
 	f.EnvPolicy = flags.Enum{Kind: "caller|allow|agent|clean"}
 	set := f.Cmd.Flags()
@@ -98,6 +99,7 @@ func defineRunFlags(f *run.Flags) {
 	set.Var(&f.MaxOutput, "max-output", "store at most N bytes of each stream, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")
 	flags.Group(set, "Output")
 	set.Var(&f.Timeout, "timeout", "stop it after D: seconds, or with a unit, like 500ms, 10m or 1h30m (default none)")
+	set.Var(&f.IdleTimeout, "idle-timeout", "stop it when it has printed nothing for D (default none)")
 	set.Var(&f.Grace, "grace", "time from TERM to KILL (default 5s)")
 	set.StringVar(&f.StopSignal, "stop-signal", "", "`SIGNAL` that begins a stop, like INT (default TERM)")
 	set.Var(&f.OnExit, "on-exit", "leftover processes: keep them (daemon only), kill them with the command, or adopt them: they stop with troupe (default adopt)")

@@ -16,7 +16,7 @@ var enums = sync.OnceValue(func() map[reflect.Type][]string {
 		reflect.TypeFor[messages.Outcome]():       {"exited", "signaled", "timed_out", "cancelled", "failed_to_start", "lost"},
 		reflect.TypeFor[messages.State]():         {"queued", "starting", "running", "stopping", "draining", "finished"},
 		reflect.TypeFor[messages.Mode]():          {"sync", "async", "detached"},
-		reflect.TypeFor[messages.Party]():         {"client", "deadline", "scope", "shutdown", "quota", "system"},
+		reflect.TypeFor[messages.Party]():         {"client", "deadline", "idle", "scope", "shutdown", "quota", "system"},
 		reflect.TypeFor[messages.NoticeState]():   {"pending", "delivered", "given_up"},
 		reflect.TypeFor[messages.Protocol]():      {"tcp", "udp"},
 		reflect.TypeFor[messages.Awaiting]():      {"nothing", "input", "secret"},

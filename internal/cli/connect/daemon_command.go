@@ -38,7 +38,7 @@ func NewCommand(m *cli.Main, cmd *cobra.Command, check, do func(*Command) error)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.Client = true
-		args, err := scoped(cmd, args)
+		args, err := JobArgs(cmd, args)
 		if err != nil {
 			return err
 		}

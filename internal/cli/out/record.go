@@ -40,6 +40,8 @@ func RecordText(j messages.Record, now time.Time) string {
 	line("uses", "%s", usedText(j.Live))
 	line("listens", "%s", listensText(j.Live))
 	line("stop signal", "%s", j.StopSignal)
+	line("idle", "%s", idleText(j.IdleTimeout()))
+	line("rerun of", "%s", j.RerunOf())
 	line("uid", "%s", j.UID)
 	line("created", "%s", timeText(j.Created, now))
 	line("started", "%s", timeText(j.Started, now))
@@ -58,9 +60,9 @@ func RecordText(j messages.Record, now time.Time) string {
 		line(out.Stream.String(), "%s%s%s", size, Prefixed(" in ", out.File), gapsText(out.Elided))
 	}
 	if j.OutputOpen {
-		line("leftover", "%s, output still open", Plural(j.End.Children, "process"))
+		line("leftover", "%s, output still open", Plural(int(j.End.Children), "process"))
 	} else if j.End.Children > 0 {
-		line("leftover", "%s", Plural(j.End.Children, "process"))
+		line("leftover", "%s", Plural(int(j.End.Children), "process"))
 	}
 	for _, s := range j.End.Survivors {
 		line("survivor", "process %d: %s", s.PID, SurvivorText(s))
@@ -108,6 +110,14 @@ func timeText(t, now time.Time) string {
 		return ""
 	}
 	return t.Local().Format(time.DateTime) + ", " + Ago(now.Sub(t)) + " ago"
+}
+
+// idleText says when a job is stopped for its silence.
+func idleText(timeout time.Duration) string {
+	if timeout == 0 {
+		return ""
+	}
+	return "stopped after " + timeout.String() + " without output"
 }
 
 // gapsText reports the bytes of a stream that were not kept.

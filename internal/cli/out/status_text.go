@@ -47,6 +47,9 @@ func EndText(j messages.Record) string {
 	case messages.Signaled:
 		return "signal " + j.End.Signal
 	case messages.TimedOut:
+		if j.End.Cause.By == messages.ByIdle {
+			return "timed out, idle"
+		}
 		return "timed out"
 	case messages.FailedToStart:
 		return "failed to start"

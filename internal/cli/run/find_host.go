@@ -54,9 +54,9 @@ func (g *foreground) findHost() error {
 
 // look finds the host, unless a signal comes first: an unresponsive daemon, or one that
 // still starts, must not block the user. A daemon that was started keeps running.
-func (g *foreground) look() error {
+func (g *foreground) look(find func() error) error {
 	found := make(chan error, 1)
-	go func() { found <- g.findHost() }()
+	go func() { found <- find() }()
 	select {
 	case err := <-found:
 		if err == nil || !g.signals.Received() {
@@ -80,9 +80,7 @@ func (g *foreground) forDaemon() error {
 		r.Dir = dir
 	}
 	r.Umask, r.Limits = g.main.Umask(), engine.OwnLimits()
-	// The mark of another node's processes must not mark this job: that node would stop
-	// it with its own.
-	r.Env.Base = slices.DeleteFunc(slices.Clone(r.Env.Base), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
+	r.Env.Base = unmarked(r.Env.Base)
 	switch {
 	case g.flags.Background && g.flags.Interactive:
 		r.Stdin = messages.StdinPipe // for troupe write
@@ -96,6 +94,12 @@ func (g *foreground) forDaemon() error {
 	}
 	r.PromoteAfter = g.flags.PromoteAfter.D
 	return nil
+}
+
+// unmarked returns an environment without the mark of another node's processes, which must not
+// mark a job: that node would stop it with its own.
+func unmarked(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
 }
 
 // noDirectory returns the error for a current directory that was removed.

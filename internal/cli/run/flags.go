@@ -22,6 +22,7 @@ type Flags struct {
 	Shell   string
 
 	Timeout, Grace, PromoteAfter flags.Duration
+	IdleTimeout                  flags.Duration
 	OnExit, Streams, EnvPolicy   flags.Enum
 	MaxOutput                    flags.Quota
 	NoStdin, Interactive, PTY    bool

@@ -22,7 +22,7 @@ func (g *foreground) leftovers(job messages.Record) int {
 	if now, err := g.host.job(context.Background()); err == nil && now.State == messages.Retired {
 		return 0 // they have exited by themselves
 	}
-	return job.End.Children
+	return int(job.End.Children)
 }
 
 // shutdown closes the host and stops what runs in it. A signal skips the grace.
@@ -134,6 +134,10 @@ func (g *foreground) status(job messages.Record) int {
 func (g *foreground) printEnd(job messages.Record) {
 	switch job.End.Outcome {
 	case messages.TimedOut:
+		if job.End.Cause.By == messages.ByIdle {
+			g.screen.Notef("the command printed nothing for %s and was stopped", job.IdleTimeout())
+			break
+		}
 		g.screen.Notef("the command reached its timeout of %s and was stopped", job.Timeout)
 	case messages.Cancelled:
 		if g.fault == nil {

@@ -219,7 +219,7 @@ func elapsed(j messages.Record, now time.Time) time.Duration {
 
 func cause(c messages.Cause) string {
 	by := map[messages.Party]string{
-		messages.ByClient: "a client", messages.ByDeadline: "its deadline", messages.ByScope: "the end of its session or scope", messages.ByShutdown: "the end of troupe",
+		messages.ByClient: "a client", messages.ByDeadline: "its deadline", messages.ByIdle: "its silence", messages.ByScope: "the end of its session or scope", messages.ByShutdown: "the end of troupe",
 		messages.ByQuota: "its output, which outgrew its quota", messages.BySystem: "the system",
 	}[c.By]
 	if c.Reason != "" {
