@@ -65,8 +65,8 @@ var flagWords = map[string][]string{
 // flagFree lists the flags with free values, which are not completed. Flags in neither list
 // complete file names.
 var flagFree = []string{
-	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
-	"offset", "older", "port", "promote-after", "quiet", "since", "timeout", "tools",
+	"after", "context", "description", "detach-keys", "env", "grace", "grep", "head", "http", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
+	"offset", "older", "port", "promote-after", "quiet", "since", "tail", "timeout", "tools",
 }
 
 // completeFlags registers completions for the flags of a verb: fixed values, scope paths,

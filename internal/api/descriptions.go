@@ -43,6 +43,8 @@ var descriptions = map[string]string{
 	"JobList.next":        "the cursor of the next page; absent after the last",
 	"JobList.tasks":       "only in the first page",
 	"OutputPage.line":     "the number of its first line, from 1; 0 where it is not known",
+	"OutputPage.matches":  "of a grep: lines of the page that match",
+	"OutputPage.next":     "of a grep: the cursor of the next page; absent after the last",
 	"OutputPage.lines":    "of the whole output; null if not counted, as for a view of the last bytes",
 	"PromoteCommand.keep": "it stays when the client of its scope leaves; true if absent",
 
