@@ -68,8 +68,8 @@ func flagWords() map[string][]string {
 // flagFree lists the flags with free values, which are not completed. Flags in neither list
 // complete file names.
 var flagFree = []string{
-	"after", "description", "detach-keys", "env", "grace", "head", "http", "idle-timeout", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
-	"offset", "older", "port", "promote-after", "quiet", "since", "timeout", "tools",
+	"after", "context", "description", "detach-keys", "env", "grace", "grep", "head", "http", "idle-timeout", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
+	"offset", "older", "port", "promote-after", "quiet", "since", "tail", "timeout", "tools",
 }
 
 // completeFlags registers completions for the flags of a verb: fixed values, scope paths,

@@ -58,6 +58,8 @@ var descriptions = sync.OnceValue(func() map[string]string {
 		"ListeningPort.address":  "0.0.0.0 and :: are all addresses",
 		"OutputPage.lines":       "of the whole output; null if not counted, as for a view of the last bytes",
 		"PromoteCommand.keep":    "it stays when the client of its scope leaves; true if absent",
+		"OutputPage.matches":     "of a grep: lines of the page that match",
+		"OutputPage.next":        "of a grep: the cursor of the next page; absent after the last",
 
 		"Record":                 "the job object; null where there is nothing to tell",
 		"Record.argv":            "null of a shell text",

@@ -3,6 +3,7 @@
 //
 // Files:
 //
+//	arrivals.go         when the bytes of a stream arrived
 //	attach.go           attachments to jobs
 //	ask.go              sends a request to the tree and waits for its reply
 //	check.go            what is wrong with Options
@@ -21,6 +22,7 @@
 //	request_clone.go    copies requests, so that callers may reuse their slices
 //	restore.go          the state before the node: journal and inventory
 //	run.go              runs, finds, lists, stops and measures jobs
+//	search.go           one page of the lines that match a pattern
 //	shell_snapshots.go  shell snapshots of a node's users
 //	subscribe.go        subscriptions to facts
 package node

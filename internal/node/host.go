@@ -35,6 +35,9 @@ func (h nodeHost) Do(ctx context.Context, request messages.Refusable) (any, erro
 		if r.Stream == messages.Both {
 			return host.Reply(n.readBoth(ctx, r))
 		}
+		if r.View.Kind == messages.ViewMatches {
+			return host.Reply(n.search(ctx, r))
+		}
 		return granted(askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r }))
 	case messages.ReadScreen:
 		return granted(askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r }))

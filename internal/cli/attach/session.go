@@ -149,7 +149,7 @@ func (s *attachSession) readStderr() error {
 		return nil
 	}
 	r := &logs.Printer{Command: s.Command, To: &s.screen.Err}
-	if r.To.Terminal {
+	if s.screen.Err.Terminal {
 		r.Cleaner = &view.Cleaner{Colours: true, Final: true}
 	}
 	if err := r.CopyAll(s.errors); err != nil {

@@ -39,7 +39,7 @@ func Rerun(m *cli.Main, f *Flags, job messages.JobID) error {
 
 // findJob finds the daemon, and the job whose command is run again.
 func (g *foreground) findJob() error {
-	c, err := connect.FindDaemon(g.main, true, g.screen)
+	c, err := connect.FindDaemon(g.main, connect.Required, g.screen)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,8 @@ type OutputExcerpt struct {
 	Line      int64  `json:"line,omitempty"`      // number of the first line that is shown, where it is known
 	Bytes     int64  `json:"bytes"`               // of the whole output
 	Lines     int64  `json:"lines,omitempty"`     // of the whole output, where they are counted
+	Matches   *int   `json:"matches,omitempty"`   // of a search: lines shown that match
+	Cursor    string `json:"cursor,omitempty"`    // of a search: where it goes on; nothing: it has seen all
 	Missing   []Gap  `json:"missing,omitempty"`   // ranges of bytes that were not kept, because the output outgrew its quota
 }
 

@@ -21,6 +21,8 @@ func (r RunResult) Text() string {
 	switch {
 	case r.Screen:
 		lines = append(lines, "its program takes the whole screen: shown is its screen, not its output")
+	case r.Matches != nil:
+		lines = append(lines, r.found())
 	case r.Truncated:
 		lines = append(lines, r.shown())
 	case r.Running && r.Next > 0:
@@ -147,6 +149,21 @@ func (r RunResult) shown() string {
 		}
 	}
 	return "shown: " + where + "; the tool read shows the rest, by line and limit, or from and max_bytes"
+}
+
+// found renders what a search has found, and how it goes on.
+func (r RunResult) found() string {
+	text := fmt.Sprintf("%d lines match", *r.Matches)
+	switch *r.Matches {
+	case 0:
+		text = "no line matches"
+	case 1:
+		text = "1 line matches"
+	}
+	if r.Cursor == "" {
+		return text
+	}
+	return fmt.Sprintf("%s in bytes %d to %d of %d; for more give the same pattern and cursor %s", text, r.From, r.Next, r.Bytes, r.Cursor)
 }
 
 // lines renders the notices and the note.

@@ -34,7 +34,7 @@
 //	open_session.go     sessions and scopes
 //	openapi.go          sends the description of the API
 //	output.go           bytes of one stream
-//	output_both.go      both streams as frames, in the order of their arrival
+//	output_frames.go    one stream or both as frames, in the order of their arrival, with times
 //	pass.go             passes a request to the node, within what its client may use
 //	pause_output.go     pauses a job's output while a request is open
 //	places.go           bounds the connections of a listener
@@ -44,6 +44,7 @@
 //	routes.go           routes requests to their handlers
 //	run.go              runs a command
 //	scope_lease.go      scopes that end with their client's connection
+//	search.go           the lines of an output that match a pattern
 //	server.go           options, limits, start and end of the server
 //	terminal_view.go    which terminal answers the queries in an output
 //	token.go            the token and the listener of TCP

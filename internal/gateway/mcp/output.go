@@ -36,7 +36,9 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 		return answer{}, err
 	}
 	out := &core.RunResult{ResultNotices: core.ResultNotices{Note: core.WaitCut("wait_seconds", in.WaitSeconds)}}
-	if in.From != nil {
+	if in.Pattern != "" {
+		out.OutputExcerpt, err = c.search(ctx, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v, Plain: true})
+	} else if in.From != nil {
 		out.OutputExcerpt, err = c.outputFrom(ctx, job, stream, *in.From, v.Bytes, wait)
 	} else {
 		var page messages.OutputPage

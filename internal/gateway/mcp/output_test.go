@@ -247,3 +247,44 @@ func TestAnOlderHostShowsNoTwoStreams(t *testing.T) {
 	_, err = c.outputTail(t.Context(), job, 99)
 	require.Error(t, err, "who needs no result is shown nothing")
 }
+
+// pagesOfMatches is a host that answers a search with given pages.
+type pagesOfMatches struct {
+	*node
+	pages []messages.OutputPage
+	asked []messages.View
+}
+
+func (p *pagesOfMatches) View(_ context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	p.asked = append(p.asked, r.View)
+	page := p.pages[0]
+	p.pages = p.pages[1:]
+	return page, nil
+}
+
+// A search shows as many pages as fit, and says where it goes on.
+func TestSearchOfMCPGoesOn(t *testing.T) {
+	p := &pagesOfMatches{node: newNode(), pages: []messages.OutputPage{
+		{Text: "1:a\n", To: 10, Bytes: 40, Matches: 1, Next: "10.2.0.4", Truncated: true}, {To: 20, Bytes: 40, Next: "20.3.0.4", Truncated: true},
+		{Text: strings.Repeat("x", 60), From: 20, To: 30, Bytes: 40, Matches: 2, Next: "30.4.0.9", Truncated: true},
+	}}
+	c := enteredAt(t, p).calling()
+	v, bad := core.Read{Pattern: "a", Context: 1, MaxBytes: 100}.View()
+	require.Nil(t, bad)
+	s, err := c.search(t.Context(), messages.ReadOutput{View: v})
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "10.2.0.4", "20.3.0.4"}, []string{p.asked[0].Cursor, p.asked[1].Cursor, p.asked[2].Cursor})
+	require.Equal(t, 96, p.asked[2].Bytes)
+	require.Equal(t, "1:a\n"+strings.Repeat("x", 60), s.Output)
+	r := core.RunResult{OutputExcerpt: s}
+	require.Contains(t, r.Text(), "[3 lines match in bytes 0 to 30 of 40; for more give the same pattern and cursor 30.4.0.9]\n")
+	p.pages = []messages.OutputPage{{To: 40, Bytes: 40}}
+	s, err = c.search(t.Context(), messages.ReadOutput{View: v})
+	require.NoError(t, err)
+	r = core.RunResult{OutputExcerpt: s}
+	require.Contains(t, r.Text(), "[no line matches]\n")
+	for _, bad := range []core.Read{{Pattern: "a", Line: 1}, {Pattern: "a", Tail: 1}, {Context: 1}, {Cursor: "1"}, {Pattern: "a", Context: -1}} {
+		_, err := bad.View()
+		require.NotNil(t, err, bad)
+	}
+}
