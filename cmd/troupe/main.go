@@ -139,8 +139,16 @@ func verbGroups() []verbGroup {
 			{"run", runCommand}, {"ps", psCommand}, {"logs", logsCommand}, {"attach", attachCommand}, {"wait", waitCommand}, {"stop", stopCommand},
 		}},
 		{"jobs", "Jobs", []listedVerb{
-			{"show", showCommand}, {"rerun", rerunCommand}, {"screen", screenCommand}, {"write", writeCommand}, {"signal", signalCommand}, {"kill", killCommand},
-			{"promote", promoteCommand}, {"deadline", deadlineCommand}, {"handover", handoverCommand}, {"rm", rmCommand},
+			{"show", showCommand},
+			{"rerun", rerunCommand},
+			{"screen", screenCommand},
+			{"write", writeCommand},
+			{"signal", signalCommand},
+			{"kill", killCommand},
+			{"promote", promoteCommand},
+			{"deadline", deadlineCommand},
+			{"handover", handoverCommand},
+			{"rm", rmCommand},
 		}},
 		{"around", "Sessions, scopes and events", []listedVerb{
 			{"sessions", sessionsCommand}, {"close", closeCommand}, {"scopes", scopesCommand}, {"events", eventsCommand},

@@ -45,7 +45,9 @@ func TestReadLive(t *testing.T) {
 	}
 	jobs := []messages.Record{
 		live("input", messages.Running, false), live("secret", messages.Running, false), live("goes on", messages.Running, true), live("unknown", messages.Running, true),
-		live("left", messages.Finished, false), live("ended", messages.Retired, false), {UID: "queued", State: messages.Queued}, live("late", messages.Running, false),
+		live("left", messages.Finished, false), live("ended", messages.Retired, false),
+		{UID: "queued", State: messages.Queued},
+		live("late", messages.Running, false),
 	}
 	liveNode(e).ReadLive(t.Context(), jobs)
 	require.ElementsMatch(t, []messages.UID{"input", "secret", "goes on", "unknown", "left", "late"}, <-e.asked)

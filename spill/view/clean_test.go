@@ -92,7 +92,8 @@ func FuzzCleaner(f *testing.F) {
 func safe(t interface {
 	Helper()
 	Fatalf(format string, args ...any)
-}, s string, colours bool) {
+}, s string, colours bool,
+) {
 	t.Helper()
 	if !utf8.ValidString(s) {
 		t.Fatalf("%q is not UTF-8", s)

@@ -131,8 +131,10 @@ func TestTheTextOfAJobThatWaitsForItsTurn(t *testing.T) {
 // A pipe that hides a failure is noted, with what hides it.
 func TestAPipeThatHidesAStatus(t *testing.T) {
 	code := 0
-	r := Tell(messages.Record{ID: "j1", State: messages.Finished, Backend: messages.BackendShell, Flags: []messages.Flag{messages.FlagErrexit},
-		End: messages.End{Outcome: messages.Exited, Code: &code, Pipe: []int{141, 1, 0}}}, time.Time{})
+	r := Tell(messages.Record{
+		ID: "j1", State: messages.Finished, Backend: messages.BackendShell, Flags: []messages.Flag{messages.FlagErrexit},
+		End: messages.End{Outcome: messages.Exited, Code: &code, Pipe: []int{141, 1, 0}},
+	}, time.Time{})
 	require.Equal(t, []int{141, 1, 0}, r.Pipe)
 	text := strings.Join(r.details(), "\n")
 	require.Contains(t, text, "note: the pipe hides a status: 141 | 1 | 0")

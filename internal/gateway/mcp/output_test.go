@@ -265,7 +265,8 @@ func (p *pagesOfMatches) View(_ context.Context, r messages.ReadOutput) (message
 // A search shows as many pages as fit, and says where it goes on.
 func TestSearchOfMCPGoesOn(t *testing.T) {
 	p := &pagesOfMatches{node: newNode(), pages: []messages.OutputPage{
-		{Text: "1:a\n", To: 10, Bytes: 40, Matches: 1, Next: "10.2.0.4", Truncated: true}, {To: 20, Bytes: 40, Next: "20.3.0.4", Truncated: true},
+		{Text: "1:a\n", To: 10, Bytes: 40, Matches: 1, Next: "10.2.0.4", Truncated: true},
+		{To: 20, Bytes: 40, Next: "20.3.0.4", Truncated: true},
 		{Text: strings.Repeat("x", 60), From: 20, To: 30, Bytes: 40, Matches: 2, Next: "30.4.0.9", Truncated: true},
 	}}
 	c := enteredAt(t, p).calling()
