@@ -52,6 +52,12 @@ func RecordText(j messages.Record, now time.Time) string {
 	if j.End.Rusage != (messages.Rusage{}) {
 		line("used", "%s user, %s system, %s", j.End.Rusage.User, j.End.Rusage.System, humanize.IBytes(uint64(max(j.End.Rusage.MaxRSS, 0))<<10))
 	}
+	lastLines(j, line)
+	return b.String()
+}
+
+// lastLines prints the outputs of a job, what it has left, its notices and its flags.
+func lastLines(j messages.Record, line func(name, format string, args ...any)) {
 	for _, out := range j.Output {
 		size := humanize.IBytes(uint64(max(out.Bytes, 0)))
 		if out.Bytes == 0 && j.HasFlag(messages.FlagOutputLost) {
@@ -73,7 +79,6 @@ func RecordText(j messages.Record, now time.Time) string {
 	for _, flag := range j.Flags {
 		line("flag", "%s", flag)
 	}
-	return b.String()
 }
 
 // NoticeText describes the state of a notice, its tries and its error.
