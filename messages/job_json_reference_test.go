@@ -27,6 +27,7 @@ type jobJSON struct {
 	Outcome     *messages.Outcome   `json:"outcome"`
 	ExitCode    *int                `json:"exit_code"`
 	Signal      *string             `json:"signal"`
+	Pipe        []int               `json:"pipe_statuses,omitempty"`
 	Cause       *messages.Cause     `json:"cause"`
 	Error       *messages.Error     `json:"error"`
 	OOM         *bool               `json:"oom"`
@@ -106,7 +107,7 @@ func referenceOf(j messages.Record) jobJSON {
 	if j.End.Rusage != (messages.Rusage{}) {
 		o.Rusage = &rusageJSON{j.End.Rusage.User.Milliseconds(), j.End.Rusage.System.Milliseconds(), j.End.Rusage.MaxRSS}
 	}
-	o.Signal, o.ExitCode = orNull(j.End.Signal), j.End.Code
+	o.Signal, o.ExitCode, o.Pipe = orNull(j.End.Signal), j.End.Code, j.End.Pipe
 	if j.End.OOM != messages.Unknown {
 		oom := j.End.OOM == messages.Yes
 		o.OOM = &oom

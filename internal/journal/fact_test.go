@@ -104,7 +104,7 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetString(string(rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "text")))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, "flag"))
-	case reflect.Int, reflect.Int8, reflect.Int64:
+	case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64:
 		v.SetInt(rapid.Int64Range(-1<<(v.Type().Bits()-1), 1<<(v.Type().Bits()-1)-1).Draw(t, "number"))
 	case reflect.Uint8, reflect.Uint64:
 		v.SetUint(rapid.Uint64Range(0, 1<<v.Type().Bits()-1).Draw(t, "number"))
