@@ -135,7 +135,7 @@ func (l *liveJob) awaits() messages.Awaiting {
 	l.mu.Lock()
 	none := l.input == nil || l.phase != phaseRunning
 	l.mu.Unlock()
-	if none || l.engine.host.probed.Reads == "" {
+	if none || l.engine.host.reads() == "" {
 		return ""
 	}
 	p := l.probeInput(l.readers)
