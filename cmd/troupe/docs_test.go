@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -178,7 +179,10 @@ func TestTheManualHasTheVerbs(t *testing.T) {
 
 func TestTheManualHasTheFieldsOfTheRecord(t *testing.T) {
 	t.Parallel()
-	tagged, err := json.Marshal(messages.Record{Labels: messages.Labels{Tag: "t"}, StopSignal: "INT"}) // what these jobs do not have
+	tagged, err := json.Marshal(messages.Record{ // what these jobs do not have
+		Labels: messages.Labels{Tag: "t"}, StopSignal: "INT", FullScreen: true, Live: &messages.LiveState{}, End: messages.End{Pipe: []int{1, 0}},
+		Request: &messages.RequestTerms{IdleTimeout: time.Second, RerunOf: "01"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

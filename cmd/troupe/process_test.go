@@ -209,6 +209,9 @@ func (p *process) bash(text string) *process {
 		p.t.Fatal(err)
 	}
 	p.Path, p.Args = path, []string{"bash", "-c", text}
+	if strings.Contains(text, "troupe serve") { // commands beside it use the daemon
+		p.Env = append(p.Env, "TROUPE_NO_DAEMON=")
+	}
 	return p
 }
 

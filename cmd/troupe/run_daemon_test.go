@@ -21,5 +21,5 @@ func TestAClientWithoutDescriptorsSaysSo(t *testing.T) {
 			said += p.err.String()
 		}
 	}
-	require.Contains(t, said, "no connection to the daemon can be opened: too many open files (raise the limit of open files")
+	require.Contains(t, said, "too many open files (raise the limit of open files")
 }

@@ -212,7 +212,13 @@ func (s *Settings) read(m *cli.Main) error {
 		return nil
 	}
 	var coded *messages.Error
-	if err != nil && !errors.As(err, &coded) {
+	switch {
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "descriptors", Message: "the configuration " + path + " cannot be read: " + err.Error(),
+			Hint: "raise the limit of open files (ulimit -n) of this process",
+		}
+	case err != nil && !errors.As(err, &coded):
 		coded = configError(path, 0, "cannot be read: "+err.Error())
 		coded.Hint = "set " + FileVar + " to a file that exists and is readable, or unset it"
 		if !named { // for example after su, with the HOME of root
