@@ -16,8 +16,9 @@ type Options struct {
 	// Own: this process belongs to the engine alone (a keeper, the CLI). The engine makes it
 	// the subreaper of its jobs, reaps every child, closes all other descriptors in jobs and
 	// tags them with TROUPE_TREE. Jobs start with the default action of every signal and block
-	// none. Such a process must not wait for children, and gets no SIGCHLD until Close. Without Own the engine waits only for its own children, and they inherit the
-	// signals that the host ignores or blocks.
+	// none. Such a process must not wait for children, and gets no SIGCHLD until Close.
+	// Without Own the engine waits only for its own children, and they inherit the signals that
+	// the host ignores or blocks.
 	Own bool
 
 	// Beside reports whether a child process of an Own process is its host's: it belongs to no
