@@ -148,7 +148,7 @@ func TestOutputIsNotHeldByAPipe(t *testing.T) {
 // A job is found again, signalled, promoted, read and stopped.
 func TestJobs(t *testing.T) {
 	onEach(t, func(t *testing.T, n *troupe.Node) {
-		command := troupe.Sh("trap 'echo got it; exit 4' INT; echo err >&2; echo out; while :; do sleep 0.01; done")
+		command := troupe.Sh("trap 'echo got it; exit 4' INT; echo err >&2; echo out; while :; do :; done")
 		command.Name, command.Streams = "traps", messages.SeparateStreams
 		started, err := n.Start(t.Context(), command)
 		require.NoError(t, err)

@@ -62,11 +62,12 @@ func TestTermComesOnce(t *testing.T) {
 }
 
 // A job can have another signal than TERM to begin its stop with. KILL after the grace stays.
+// The loop starts no process: bash before 5.3 hangs if INT comes as it begins to wait for one.
 func TestStopSignal(t *testing.T) {
 	inKinds(t, func(t *testing.T, change func(*backends.Spec)) {
 		r := newRig(t)
 		start := func(onINT string, more func(*backends.Spec)) (backends.Spec, *ear) {
-			s := r.spec("trap 'echo term; exit 4' TERM; trap '" + onINT + "' INT; echo up; while :; do sleep 0.05; done")
+			s := r.spec("trap 'echo term; exit 4' TERM; trap '" + onINT + "' INT; echo up; while :; do :; done")
 			s.Attr.StopSignal = "SIGINT"
 			change(&s)
 			more(&s)
