@@ -29,8 +29,8 @@ type resizeRequest struct {
 	done    chan struct{} // closed when it is done
 }
 
-// join adds a newer request. Its size replaces the one before. Clients ask for a repaint with
-// a size of one row more before the size.
+// join adds a newer request. Its size replaces the one before. Clients of older builds ask for
+// a repaint with a size of one row more before the size.
 func (r resizeRequest) join(next resizeRequest) resizeRequest {
 	more := next.to
 	more.Rows++
@@ -70,27 +70,32 @@ func (a *attachment) size(ctx context.Context) {
 		}
 		select {
 		case next := <-a.sizes:
-			a.setSize(ctx, next)
+			wait := time.Duration(0)
+			if a.setSize(ctx, next) {
+				wait = resizeEvery
+			}
 			close(next.done)
-			pause.Reset(resizeEvery)
+			pause.Reset(wait)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// setSize performs a request. A change of the size makes the program repaint.
-func (a *attachment) setSize(ctx context.Context, r resizeRequest) {
-	changed := false
+// setSize performs a request, and returns whether the program repaints, as it does after a
+// change of the size.
+func (a *attachment) setSize(ctx context.Context, r resizeRequest) (repaints bool) {
 	if r.to != (messages.Terminal{}) {
 		var err error
-		if changed, err = a.resize(ctx, r.to); err != nil && ctx.Err() == nil {
+		if repaints, err = a.resize(ctx, r.to); err != nil && ctx.Err() == nil {
 			a.answer(ctx, api.AttachEvent{Kind: api.AttachFailed, Error: a.coded(err)})
 		}
 	}
-	if r.repaint && !changed {
+	if r.repaint && !repaints {
 		a.repaint(ctx)
+		return true
 	}
+	return repaints
 }
 
 // resize sets the size of the terminal, if the attachment still has the lease. It returns
