@@ -19,6 +19,8 @@ type proc struct {
 	state                byte
 	flags                uint64 // PF_… of the kernel's include/linux/sched.h
 	start                uint64 // clock ticks since boot
+	used                 uint64 // clock ticks of CPU time, with those of reaped children
+	resident             int64  // pages of memory
 }
 
 // dead reports whether only the entry in the process table is left.
@@ -101,7 +103,7 @@ func parseStat(pid int, text []byte) (proc, bool) {
 		return proc{}, false
 	}
 	f := bytes.Fields(text[i+1:])
-	if len(f) < 20 {
+	if len(f) < 22 {
 		return proc{}, false
 	}
 	number := func(i int) int {
@@ -113,6 +115,7 @@ func parseStat(pid int, text []byte) (proc, bool) {
 	return proc{
 		pid: pid, state: f[0][0], ppid: number(1), pgid: number(2), sid: number(3),
 		threads: number(17), flags: flags, start: start,
+		used: uint64(number(11) + number(12) + number(13) + number(14)), resident: int64(number(21)),
 	}, true
 }
 

@@ -171,7 +171,7 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second.keys(t, "\x10\x11")
 	q.ends(0)
 	second.shown.has(t, "\x1b[?1049l") // where the other screen is left, on a line of its own
-	second.shown.has(t, "troupe: left job paints; it keeps running")
+	second.shown.has(t, "troupe: left job paints, which continues; troupe attach paints comes back")
 	if after := second.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 	}
@@ -414,8 +414,10 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	two.keys(t, "y")
 	one.keys(t, "behind\r")
 	two.shown.has(t, "got behind.")
-	one.keys(t, "size\r")
-	one.shown.has(t, "got size.24 80")
+	eventually(t, "the terminal does not have the size of the first", func() bool { // the other has it repainted
+		one.keys(t, "size\r")
+		return strings.Contains(one.shown.String(), "got size.24 80")
+	})
 	one.keys(t, "\x10\x11")
 	p.ends(0)
 	two.shown.has(t, "you have the input lease now and can type\r\n") // our terminal makes none of a LF now

@@ -16,12 +16,11 @@ import (
 	"troupe/messages"
 )
 
-// setJobSize resizes the terminal of the job, first to one row more. This makes a
-// full-screen program redraw for the new client even if the size was right.
+// setJobSize resizes the terminal of the job, and makes a full-screen program redraw for the
+// new client even if the size was right.
 func (s *attachSession) setJobSize(ctx context.Context, size messages.Terminal) {
-	for _, rows := range []int{size.Rows + 1, size.Rows} {
-		s.resize(ctx, messages.Terminal{Rows: rows, Cols: size.Cols})
-	}
+	s.resize(ctx, size)
+	_ = s.at.Say(ctx, api.AttachRequest{Kind: api.AttachRepaint})
 }
 
 // resize requests a size for this attachment. After it ends, the size of another attached
