@@ -84,7 +84,7 @@ func TestARepaintIsNotLostAmongResizes(t *testing.T) {
 				}
 				<-a.sized
 				require.Greater(t, len(n.sizes), 1, "the program got no signal")
-				require.LessOrEqual(t, len(n.sizes), 4)
+				require.LessOrEqual(t, len(n.sizes), 5)
 				require.Equal(t, messages.Terminal{Rows: 24, Cols: 80}, n.sizes[len(n.sizes)-1])
 			})
 		})

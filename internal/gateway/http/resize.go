@@ -29,12 +29,9 @@ type resizeRequest struct {
 	done    chan struct{} // closed when it is done
 }
 
-// join adds a newer request. Its size replaces the one before. Clients of older builds ask for
-// a repaint with a size of one row more before the size.
+// join adds a newer request. Its size replaces the one before.
 func (r resizeRequest) join(next resizeRequest) resizeRequest {
-	more := next.to
-	more.Rows++
-	r.repaint = r.repaint || next.repaint || next.to != (messages.Terminal{}) && r.to == more
+	r.repaint = r.repaint || next.repaint
 	if next.to != (messages.Terminal{}) {
 		r.to = next.to
 	}
@@ -42,12 +39,13 @@ func (r resizeRequest) join(next resizeRequest) resizeRequest {
 }
 
 // wantsSize requests a size. It joins a request that waits. The zero Terminal requests a
-// repaint at the current size; only that needs no lease. Only listen calls it.
+// repaint at the current size; only that needs no lease. The first size of an attachment
+// requests a repaint, too: its client has not seen the program paint. Only listen calls it.
 func (a *attachment) wantsSize(size messages.Terminal) *messages.Error {
 	if size != (messages.Terminal{}) && !a.holds(a) {
 		return a.noLease(a)
 	}
-	next := resizeRequest{to: size, repaint: size == (messages.Terminal{}), done: make(chan struct{})}
+	next := resizeRequest{to: size, repaint: size == (messages.Terminal{}) || a.sized == nil, done: make(chan struct{})}
 	select {
 	case waiting := <-a.sizes:
 		next = waiting.join(next)
