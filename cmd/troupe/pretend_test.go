@@ -46,7 +46,7 @@ func pretends(t *testing.T, routes map[string]any, first ...func(http.ResponseWr
 	})}
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
-	p.Env = append(p.Env, "TROUPE_SOCKET="+filepath.Join(p.dir, "s"))
+	p.Env = append(p.Env, "TROUPE_NO_DAEMON=", "TROUPE_SOCKET="+filepath.Join(p.dir, "s"))
 	return p
 }
 
@@ -149,7 +149,7 @@ func TestCompletionGivesUp(t *testing.T) {
 			}()
 		}
 	}()
-	p.Env = append(p.Env, "TROUPE_SOCKET="+filepath.Join(p.dir, "s"))
+	p.Env = append(p.Env, "TROUPE_NO_DAEMON=", "TROUPE_SOCKET="+filepath.Join(p.dir, "s"))
 	p.beside("__complete", "doc").start().ends(0) // loaded
 	least := time.Hour
 	for _, verb := range []string{"show", "stop", "logs", "attach", "events --job"} {
