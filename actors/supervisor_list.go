@@ -282,7 +282,8 @@ func (s *supervisor) listSessions(r messages.ListSessions) messages.SessionList 
 	return list
 }
 
-// sessionList counts what runs in the sessions of a scope and its sub-scopes.
+// sessionList counts what runs in the sessions of a scope and its sub-scopes. A job that may
+// start counts as one that runs: its command may ask before the supervisor knows of its start.
 func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInfo {
 	found := map[messages.Address]*messages.SessionInfo{}
 	for at, info := range s.sessions {
@@ -297,7 +298,7 @@ func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInf
 		info, ok := found[messages.Address{Scope: e.job.Scope, Session: e.job.Session}]
 		switch {
 		case !ok || e.archived || e.job.State == messages.Retired: // over
-		case e.job.State == messages.Queued:
+		case e.waits():
 			info.Queued++
 		case e.job.State == messages.Finished:
 			info.Adopted++
