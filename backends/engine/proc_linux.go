@@ -21,8 +21,9 @@ type proc struct {
 	start                uint64 // clock ticks since boot
 }
 
-// dead reports whether only the entry in the process table is left.
-func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
+// dead reports whether only the entry in the process table is left. The state is that of the main
+// thread: it may have ended alone, and it has while another thread is in execve.
+func (p proc) dead() bool { return p.state == 'X' || p.state == 'Z' && p.threads <= 1 }
 
 // pfExiting is PF_EXITING.
 const pfExiting = 0x4
@@ -30,10 +31,11 @@ const pfExiting = 0x4
 // doomed reports whether a live process is certain to exit. Either the kernel executes its exit,
 // in which it may wait in state D for a lock, or a KILL is pending and it waits for a CPU.
 func (p proc) doomed(sys Sys) bool {
-	if p.flags&pfExiting != 0 {
+	alone := p.state == 'Z' // the main thread has ended, others live
+	if p.flags&pfExiting != 0 && !alone {
 		return true
 	}
-	return p.state == 'R' && p.inSignalSet(sys, unix.SIGKILL, "SigPnd", "ShdPnd") // of the thread, and of the process
+	return (p.state == 'R' || alone) && p.inSignalSet(sys, unix.SIGKILL, "SigPnd", "ShdPnd") // of the thread, and of the process
 }
 
 // inSignalSet reports whether a signal is in one of these sets of /proc/PID/status.
