@@ -414,8 +414,10 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	two.keys(t, "y")
 	one.keys(t, "behind\r")
 	two.shown.has(t, "got behind.")
-	one.keys(t, "size\r")
-	one.shown.has(t, "got size.24 80")
+	eventually(t, "the terminal does not have the size of the first", func() bool { // the other has it repainted
+		one.keys(t, "size\r")
+		return strings.Contains(one.shown.String(), "got size.24 80")
+	})
 	one.keys(t, "\x10\x11")
 	p.ends(0)
 	two.shown.has(t, "you have the input lease now and can type\r\n") // our terminal makes none of a LF now

@@ -81,7 +81,10 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 	require.NoError(t, a.Write(t.Context(), []byte("\x1b[7;7R")))
 	require.NotContains(t, a.heardUntil("got 7;7."), "got 3")
 
+	next := d.attach(job.ID, client.AttachOptions{Lease: api.AttachAsk})
 	require.NoError(t, a.Close())
+	for !next.said(api.AttachLease).Held { // the daemon knows now that the first has left
+	}
 	for i := range 3 {
 		d.enter(job.ID)
 		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: fmt.Sprintf(`got %d;1\.`, 4+i)})
