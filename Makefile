@@ -37,7 +37,7 @@ FUZZTIME ?= 20s
 FUZZ = $(shell grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir=tools . | sort | \
 	sed -E 's,^(.*)/[^/]*:func (\w+).*,-- -run=^$$ -fuzz=^\2$$ -fuzztime=$(FUZZTIME) -parallel=2 \1,')
 
-.PHONY: build test quick smoke check deps bench catalogue soak fuzz stress docs man
+.PHONY: build test quick smoke check deps bench catalogue soak fuzz stress docs
 
 build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
@@ -85,9 +85,6 @@ stress: .bin/testsum ## what races would break, a hundred times
 
 docs: .bin/testsum ## links, tables and lengths of the documents
 	@tools/test.sh '-run=^TestDocs' -- ./supervision_test
-
-man: ## man pages in man/, from the help of the verbs and docs/cli.md
-	@go test -count=1 -run='^TestManPages$$' ./cmd/troupe -write-man=$(abspath man)
 
 .bin/testsum: $(wildcard tools/testsum/*.go) tools/go.mod
 	@go -C tools build -o ../.bin/testsum ./testsum

@@ -52,7 +52,7 @@ type supervisor struct {
 	// notifyTargets are the commands and URLs with pending or future notices.
 	notifyTargets map[string]*notifyTarget
 	waiters       map[string]*waiterEntry // by PID
-	tasks         taskTable
+	tasks         map[messages.TaskID]messages.Task
 
 	logBytes        int64                                   // output of archived jobs
 	pendingEntry    JournalEntry                            // to record beside the facts
@@ -102,7 +102,7 @@ func newSupervisor(d *Deps) *supervisor {
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
 		scopeQuotas: map[messages.ScopePath]messages.ScopeQuota{}, scopesOpened: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, sessionSpecs: map[messages.Address]messages.OpenSession{},
 		closings: map[messages.Address]*pendingClose{}, handovers: map[messages.JobID]*handover{}, crashCounts: map[messages.Address]*crashes{},
-		channels: newChannels(), notifyTargets: map[string]*notifyTarget{}, waiters: map[string]*waiterEntry{}, tasks: taskTable{},
+		channels: newChannels(), notifyTargets: map[string]*notifyTarget{}, waiters: map[string]*waiterEntry{}, tasks: map[messages.TaskID]messages.Task{},
 		shells: shells{uses: map[messages.Address]*shellUse{}},
 	}
 }

@@ -61,10 +61,6 @@ const (
 // two figures applies to both. A full daemon with socket, journal and keeper is
 // compared with the sum of its parts.
 var scenarios = []scenario{
-	{"cli-version", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 2.5, 1.3}}},
-	{"cli-ps", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 2.7, 1.6}}},
-	{"cli-run", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 4.8, 2.5}}},
-	{"cli-run-alone", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 7.3, 3.5}}},
 	{"oneshot", []side{own, library, raw}, []line{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 1.05, 0.98},
 		{"", "p99 ms", "p99", own, byRatio, atMost, 1.15, 0.98},
@@ -148,24 +144,6 @@ var scenarios = []scenario{
 		{"", "ms", "adopted", whole, itself, atMost, 1000, 100},
 		{"", "lost", "lost", whole, itself, atMost, 0, 0},
 	}},
-	{"history", []side{whole}, []line{
-		{"", "ps ms", "ps", whole, shown, atMost, 0, 0},
-		{"", "ps -a -n 20 ms", "newest", whole, shown, atMost, 0, 0},
-		{"", "show ms", "show", whole, shown, atMost, 0, 0},
-		{"", "ps -a s", "all", whole, itself, atMost, 0.8, 0.15},
-		{"", "events s", "events", whole, itself, atMost, 3.2, 0.7},
-		{"", "restart s", "restart", whole, itself, atMost, 0.45, 0.3},
-		{"", "rm s", "rm", whole, itself, atMost, 2.3, 1},
-		{"", "RSS MB", "rss", whole, itself, atMost, 140, 60},
-		{"", "journal MiB", "full", whole, shown, atMost, 0, 0},
-		{"", "... after rm", "left", whole, shown, atMost, 0, 0},
-	}},
-	{"history-tenfold", []side{whole, raw}, []line{ // a tenth of the figures of ten times as many jobs, beside those of history
-		{"", "ps -a s", "all", whole, byRatio, atMost, 1.2, 1.2},
-		{"", "restart s", "restart", whole, byRatio, atMost, 1.2, 1.2},
-		{"", "rm s", "rm", whole, byRatio, atMost, 1.2, 1.2},
-		{"", "RSS MB", "rss", whole, byRatio, atMost, 1.2, 1.2},
-	}},
 }
 
 // choose returns the named scenarios, separated by commas; "" means all.
@@ -195,7 +173,6 @@ func scenarioNames() string {
 
 // size is the amount of work of a round.
 type size struct {
-	Verbs      int // whole processes, one after the other
 	OneShots   int // one after the other
 	RoundTrips int // of a live shell, one after the other
 	Burst      int // jobs of a throughput round
@@ -216,24 +193,23 @@ type size struct {
 	Asks      int
 	Commands  int // one after the other
 	Adopted   int // jobs that outlive their daemon
-	Ended     int // jobs of history
 }
 
 // fullSize returns the sizes of docs/performance.md. Others keep a round at about a
 // second, so that all rounds take a few minutes on two CPUs.
 func fullSize() size {
 	return size{
-		Verbs: 40, OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
+		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
 		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Asks: 20000,
-		Commands: 200, Adopted: 1000, Ended: 10000,
+		Commands: 200, Adopted: 1000,
 	}
 }
 
 // tinySize returns sizes that run everything once in seconds; the figures mean nothing.
 func tinySize() size {
 	return size{
-		Verbs: 2, OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
+		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
 		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Asks: 100,
-		Commands: 3, Adopted: 20, Ended: 50,
+		Commands: 3, Adopted: 20,
 	}
 }

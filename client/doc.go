@@ -19,7 +19,7 @@
 //	stats.go            counts, health and version of a daemon
 //	lease.go            scopes that end with their client
 //	output.go           raw output of one stream
-//	output_both.go      raw output of both streams, or with times
+//	output_both.go      raw output of both streams
 //	remove.go           removes several jobs
 //	run.go              runs commands
 //	transport.go        kept connections to the daemon

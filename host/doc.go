@@ -3,6 +3,5 @@
 //
 // Files:
 //
-//	final.go  ReadFinal
-//	host.go   Host, Doer, Reader, Ask and Attachable
+//	host.go  Host, Doer, Reader, Ask and Attachable
 package host

@@ -62,10 +62,9 @@ func TestHouseMaps(t *testing.T) {
 	}
 }
 
-// public are the folders that another module may import: six are the API, docs has pages as texts (a file is
-// embedded where it lies), the others are seams that may change.
+// public are the folders that another module may import: six are the API, the others seams that may change.
 var public = []string{
-	"", "messages", "host", "client", "spill", "spill/view", "docs",
+	"", "messages", "host", "client", "spill", "spill/view",
 	"actors", "backends", "backends/local", "backends/keeper", "backends/kinds",
 }
 

@@ -19,8 +19,6 @@ type proc struct {
 	state                byte
 	flags                uint64 // PF_… of the kernel's include/linux/sched.h
 	start                uint64 // clock ticks since boot
-	used                 uint64 // clock ticks of CPU time, with those of reaped children
-	resident             int64  // pages of memory
 }
 
 // dead reports whether only the entry in the process table is left. The state is that of the main
@@ -105,7 +103,7 @@ func parseStat(pid int, text []byte) (proc, bool) {
 		return proc{}, false
 	}
 	f := bytes.Fields(text[i+1:])
-	if len(f) < 22 {
+	if len(f) < 20 {
 		return proc{}, false
 	}
 	number := func(i int) int {
@@ -117,7 +115,6 @@ func parseStat(pid int, text []byte) (proc, bool) {
 	return proc{
 		pid: pid, state: f[0][0], ppid: number(1), pgid: number(2), sid: number(3),
 		threads: number(17), flags: flags, start: start,
-		used: uint64(number(11) + number(12) + number(13) + number(14)), resident: int64(number(21)),
 	}, true
 }
 

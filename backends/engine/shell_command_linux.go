@@ -33,7 +33,6 @@ type shellCommand struct {
 
 	sent     bool   // the shell has the nonce; guarded by shell.mu
 	repeats  int    // repeats of the control line; guarded by shell.mu
-	pipe     []int  // reported statuses of its last pipeline; guarded by shell.mu
 	baseline []proc // processes in the shell's tree at its start
 
 	released chan struct{} // closed when the shell has ended the command

@@ -211,7 +211,6 @@ func (j *job) forked(c child) {
 	if j.shell != nil {
 		j.shell.begin()
 	}
-	j.idle.begin()
 	j.enqueue(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 

@@ -304,7 +304,6 @@ func (s *stream) unblock() bool {
 		return false
 	}
 	s.blocked.Store(nil)
-	s.job.idle.proceed()
 	s.job.enqueue(messages.LogBlocked{Stream: s.which})
 	return true
 }

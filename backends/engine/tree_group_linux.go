@@ -142,7 +142,7 @@ func (g *groupTree) signal(sigs ...syscall.Signal) {
 	procs := g.members()
 	g.platform.engine.bounded(func() {
 		for _, p := range procs {
-			if p.pgid != pid || g.job.proc.reaped() && !g.platform.groupSignal() {
+			if p.pgid != pid || g.job.proc.reaped() && !g.platform.probed.GroupSignal {
 				signalProc(g.platform.sys, p, sigs...)
 			}
 		}

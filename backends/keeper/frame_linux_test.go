@@ -67,7 +67,6 @@ func TestBodies(t *testing.T) {
 		messages.ControlDone{},
 		messages.ControlRefused{Err: messages.Error{Code: messages.NoInput}},
 		messages.InputWritten{Through: 9},
-		messages.ProcessStopping{Cause: messages.IdleCause(time.Second)},
 	} {
 		got, err := parseFact(factKind(f), encode(f))
 		if err != nil || !reflect.DeepEqual(got, f) {
@@ -167,8 +166,6 @@ func TestKeysOfBodies(t *testing.T) {
 		savedLog{},
 		stateReply{},
 		inventoryReply{},
-		liveRequest{},
-		liveReply{},
 		control{},
 		entry{},
 		messages.Error{},

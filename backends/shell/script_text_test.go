@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"troupe/backends"
-	"troupe/internal/shelltext"
 )
 
 func TestTextOfACommand(t *testing.T) {
@@ -26,7 +25,7 @@ func TestTextOfACommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.finish(d.scriptOf(c.command, ""), shelltext.Findings{}, ""); got != c.want {
+		if got := d.scriptText(c.command, ""); got != c.want {
 			t.Errorf("%s: %q, want %q", c.shell, got, c.want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"troupe/backends"
 	"troupe/messages"
@@ -18,9 +17,7 @@ import (
 
 var (
 	// reported matches the line by which a driver reports the end of a command.
-	reported = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^( *)(builtin|command) printf '\\0%s %s %s\\0'`)
-	})
+	reported = regexp.MustCompile(`(?m)^( *)(builtin|command) printf '\\0%s %s %s\\0'`)
 
 	// toTerminal opens the terminal as 0, 1 and 2 before each report: a command may have
 	// closed them or made them non-blocking. Other redirections go, since each costs a
@@ -56,7 +53,7 @@ func (d *driver) onTerminal() *driver {
 	default:
 		return nil
 	}
-	t.script = reported().ReplaceAllString(toTerminal.Replace(d.script),
+	t.script = reported.ReplaceAllString(toTerminal.Replace(d.script),
 		`${1}${2} printf '\033]133;D;%s;%s\a' "$$__troupe_s" "$$__troupe_n"`+"\n"+`$0`)
 	switch d.argv[0] {
 	case "zsh": // reports of background jobs must not appear within another command's output
@@ -68,14 +65,8 @@ func (d *driver) onTerminal() *driver {
 // driver returns the driver of a shell for pipes or for a terminal.
 func (b *Backend) driver(shell string) (*driver, *messages.Error) {
 	d, err := driverOf(shell)
-	if err != nil {
-		return nil, err
-	}
-	if b.options.KeepErrexit {
-		d = d.keeping()
-	}
-	if !b.onTerminals() {
-		return d, nil
+	if err != nil || !b.onTerminals() {
+		return d, err
 	}
 	if d = d.onTerminal(); d == nil {
 		return nil, &messages.Error{

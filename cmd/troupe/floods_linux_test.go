@@ -120,9 +120,12 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	fills(t, state)
 	m.again()
 	for _, job := range []messages.Record{merged, apart} {
-		now, err := m.find(messages.JobID(job.UID))
-		require.NoError(t, err)
-		require.Equal(t, messages.Running, now.State)
+		eventually(t, "the job does not run", func() bool { // starting until the keeper has said that it runs
+			now, err := m.find(messages.JobID(job.UID))
+			require.NoError(t, err)
+			require.False(t, now.State.Ended())
+			return now.State == messages.Running
+		})
 	}
 	_, err := host.Ask(t.Context(), m.client.Host(), messages.StopCommand{Job: messages.JobID(ends.UID), Grace: -1})
 	require.NoError(t, err)

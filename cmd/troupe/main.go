@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 
-	cmap "github.com/orcaman/concurrent-map"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
@@ -13,14 +11,12 @@ import (
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/run"
-	"troupe/internal/cli/terminal"
 )
 
 // version is set by the linker (see the Makefile); "" is a plain go build.
 var version string
 
 func main() {
-	cmap.SHARD_COUNT = 1 // the actor library has 1,024 of these maps: 32 parts of each cost 65,000 allocations
 	m := &cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
 	keepOwnBits(m)
 	os.Exit(dispatch(m, run.OwnArguments()))
@@ -40,7 +36,7 @@ func keepOwnBits(m *cli.Main) {
 
 // dispatch runs the verb of the arguments and returns the exit status.
 func dispatch(m *cli.Main, args []string) int {
-	root := newRoot(m, args)
+	root := newRoot(m)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	if err == nil {
@@ -49,8 +45,8 @@ func dispatch(m *cli.Main, args []string) int {
 	return out.Finish(m, err, flags.ErrorsAsJSON(m, cmd, args))
 }
 
-// newRoot builds the root command and the verbs that the arguments need.
-func newRoot(m *cli.Main, args []string) *cobra.Command {
+// newRoot builds the root command with all verbs.
+func newRoot(m *cli.Main) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "troupe VERB [flags] [ARG...]",
@@ -91,85 +87,35 @@ everything they started, and reports exactly once how each one ended.`,
 	root.Flags().SortFlags = false
 	cobra.EnableCommandSorting = false // the help lists what most users need first
 	root.SetHelpCommandGroupID("more")
-	addVerbs(m, root, args)
-	return root
-}
-
-// addVerbs adds the verb that the arguments name. Help, completion and the hints for an unknown
-// verb need all verbs.
-func addVerbs(m *cli.Main, root *cobra.Command, args []string) {
-	one := isVerb(args)
-	for _, g := range verbGroups() {
+	for _, g := range verbGroups(m) {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, v := range g.verbs {
-			if one && v.name != args[0] {
-				continue
-			}
-			cmd := v.command(m)
-			cmd.GroupID = g.id
-			if !one { // only cobra's hidden verbs complete
-				completeFlags(m, cmd)
-			}
-			root.AddCommand(cmd)
+		for _, verb := range g.verbs {
+			verb.GroupID = g.id
+			completeFlags(m, verb)
+			root.AddCommand(verb)
 		}
 	}
-	for _, v := range ownVerbs() {
-		if !one || v.name == args[0] {
-			root.AddCommand(v.command(m))
-		}
+	for _, verb := range []*cobra.Command{keeperCommand(m), terminalGuardCommand(m)} { // troupe's own processes
+		root.AddCommand(verb)
 	}
-}
-
-// listedVerb is a verb and the function that makes its command.
-type listedVerb struct {
-	name    string
-	command func(*cli.Main) *cobra.Command
+	return root
 }
 
 // verbGroup is a part of the list of verbs.
 type verbGroup struct {
 	id, title string
-	verbs     []listedVerb
+	verbs     []*cobra.Command
 }
 
 // verbGroups returns the verbs in groups: first those that most users need.
-func verbGroups() []verbGroup {
+func verbGroups(m *cli.Main) []verbGroup {
 	return []verbGroup{
-		{"first", "Begin with", []listedVerb{
-			{"run", runCommand}, {"ps", psCommand}, {"logs", logsCommand}, {"attach", attachCommand}, {"wait", waitCommand}, {"stop", stopCommand},
+		{"first", "Begin with", []*cobra.Command{runCommand(m), psCommand(m), logsCommand(m), attachCommand(m), waitCommand(m), stopCommand(m)}},
+		{"jobs", "Jobs", []*cobra.Command{
+			showCommand(m), screenCommand(m), writeCommand(m), signalCommand(m), killCommand(m), promoteCommand(m), deadlineCommand(m), handoverCommand(m), rmCommand(m),
 		}},
-		{"jobs", "Jobs", []listedVerb{
-			{"show", showCommand},
-			{"rerun", rerunCommand},
-			{"screen", screenCommand},
-			{"write", writeCommand},
-			{"signal", signalCommand},
-			{"kill", killCommand},
-			{"promote", promoteCommand},
-			{"deadline", deadlineCommand},
-			{"handover", handoverCommand},
-			{"rm", rmCommand},
-		}},
-		{"around", "Sessions, scopes and events", []listedVerb{
-			{"sessions", sessionsCommand}, {"close", closeCommand}, {"scopes", scopesCommand}, {"events", eventsCommand},
-		}},
-		{"daemon", "Daemon and agents", []listedVerb{
-			{"serve", serveCommand}, {"shutdown", shutdownCommand}, {"stats", statsCommand}, {"doctor", doctorCommand}, {"mcp", mcpCommand},
-		}},
-		{"more", "More", []listedVerb{{"completion", completionCommand}, {"version", versionCommand}}},
+		{"around", "Sessions, scopes and events", []*cobra.Command{sessionsCommand(m), closeCommand(m), scopesCommand(m), eventsCommand(m)}},
+		{"daemon", "Daemon and agents", []*cobra.Command{serveCommand(m), shutdownCommand(m), statsCommand(m), doctorCommand(m), mcpCommand(m)}},
+		{"more", "More", []*cobra.Command{completionCommand(m), versionCommand(m)}},
 	}
-}
-
-// ownVerbs returns the hidden verbs of processes that troupe starts itself.
-func ownVerbs() []listedVerb {
-	return []listedVerb{{"keeper", keeperCommand}, {terminal.GuardVerb, terminalGuardCommand}}
-}
-
-// isVerb reports whether the first argument is a verb of the lists.
-func isVerb(args []string) bool {
-	if len(args) == 0 {
-		return false
-	}
-	named := func(v listedVerb) bool { return v.name == args[0] }
-	return slices.ContainsFunc(verbGroups(), func(g verbGroup) bool { return slices.ContainsFunc(g.verbs, named) }) || slices.ContainsFunc(ownVerbs(), named)
 }

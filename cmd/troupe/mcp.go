@@ -10,7 +10,7 @@ import (
 	"troupe/internal/cli/mcpserve"
 )
 
-const mcpLong = `Run a server of the Model Context Protocol (MCP) on stdin and stdout for one client. The
+const mcpLong = `Serve the Model Context Protocol (MCP) on stdin and stdout for one client. The
 commands of the agent run as jobs of the daemon, which is started if none runs. You
 list them with troupe ps, join one with troupe attach, and move one to the background
 with troupe promote. Jobs stop when the client leaves or dies, except detached and

@@ -32,8 +32,7 @@ func psCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ps [flags]", Short: "List jobs", Args: flags.NoArgs,
 		Long: `List the live jobs of the daemon, oldest first; with -a, finished ones too. On a
-terminal, long commands are cut, and a narrow one shows fewer columns. Tasks that a
-host has announced follow the jobs, unless a flag selects among these.`,
+terminal, long commands are cut, and a narrow one shows fewer columns.`,
 		Example: `  troupe ps -a --scope main/ci
   troupe ps -a -n 20 --outcome timed_out
   troupe stop $(troupe ps -q --state running)`,
@@ -54,7 +53,7 @@ func (f *psFlags) check(a *connect.Command) error {
 	for flag, of := range map[string]struct {
 		value string
 		words []string
-	}{"state": {f.state, states()}, "sort": {f.sort, sortKeys}} {
+	}{"state": {f.state, states}, "sort": {f.sort, sortKeys}} {
 		if !set.Changed(flag) {
 			continue
 		}
@@ -69,13 +68,13 @@ func (f *psFlags) check(a *connect.Command) error {
 }
 
 // states lists the states of a job, in order.
-func states() []string { return api.Values(messages.Queued) }
+var states = api.Values(messages.Queued)
 
 // sortKeys lists what ps sorts by.
 var sortKeys = []string{"age", "name", "duration", "output"}
 
 func listJobs(a *connect.Command, f *psFlags) error {
-	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all || f.Outcome != "", Live: !f.quiet}
+	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all || f.Outcome != ""}
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
 	}
@@ -84,10 +83,10 @@ func listJobs(a *connect.Command, f *psFlags) error {
 		return err
 	}
 	now := time.Now()
-	jobs, tasks := f.chosen(list.Jobs, now), f.tasks(a, list.Tasks)
+	jobs := f.chosen(list.Jobs, now)
 	switch {
 	case a.JSON:
-		return a.Object(messages.JobList{Jobs: out.List(jobs), Tasks: out.List(tasks)})
+		return a.Object(messages.JobList{Jobs: out.List(jobs), Tasks: out.List(list.Tasks)})
 	case f.quiet:
 		for _, job := range jobs {
 			if _, err := fmt.Fprintln(a.Main.Out, job.ID); err != nil {
@@ -95,20 +94,10 @@ func listJobs(a *connect.Command, f *psFlags) error {
 			}
 		}
 		return nil
-	case len(jobs)+len(tasks) == 0:
+	case len(jobs) == 0:
 		return printNone(a, r.Finished || f.state == "finished")
 	}
-	return out.PrintTable(a.Main, out.JobTable(jobs, tasks, now))
-}
-
-// tasks returns the tasks beside the jobs: none if a flag selects among the jobs.
-func (f *psFlags) tasks(a *connect.Command, all []messages.Task) []messages.Task {
-	for _, flag := range []string{"name", "outcome", "older", "last"} {
-		if a.Cmd.Flags().Changed(flag) {
-			return nil
-		}
-	}
-	return all
+	return out.PrintTable(a.Main, out.JobTable(jobs, now))
 }
 
 // chosen returns the jobs that the flags select, in their order.

@@ -171,7 +171,7 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second.keys(t, "\x10\x11")
 	q.ends(0)
 	second.shown.has(t, "\x1b[?1049l") // where the other screen is left, on a line of its own
-	second.shown.has(t, "troupe: left job paints, which continues; troupe attach paints comes back")
+	second.shown.has(t, "troupe: left job paints; it keeps running")
 	if after := second.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 	}

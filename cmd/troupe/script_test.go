@@ -70,7 +70,6 @@ func scripts(t *testing.T, which func(name string) bool) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("HOME", e.WorkDir)
-			e.Setenv("TROUPE_NO_DAEMON", "1") // until a script starts a daemon
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, ".run"))
 			e.Values[daemonsKey] = daemons{}
 			e.Defer(func() { endKeeper(filepath.Join(e.WorkDir, ".local/state/troupe")) })
@@ -218,7 +217,6 @@ func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
 	pid := strconv.Itoa(cmd.Process.Pid)
 	ts.Value(daemonsKey).(daemons)[pid] = ended
 	ts.Setenv("DAEMON", pid)
-	ts.Setenv("TROUPE_NO_DAEMON", "")
 }
 
 // daemons are those that a script has started, by process id: each is closed when

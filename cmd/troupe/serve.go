@@ -31,9 +31,6 @@ func serveCommand(m *cli.Main) *cobra.Command {
 	set.StringVar(&f.HTTP, "http", "", "also listen on the loopback `ADDRESS`, for clients with the token of the state directory")
 	set.StringVar(&f.Metrics, "metrics", "", "serve metrics at http://`ADDRESS`/metrics, with the same token")
 	set.IntVar(&f.ReadyFD, "ready-fd", 0, "write to this descriptor that the daemon is ready, or why not")
-	set.DurationVar(&f.IdleExit, "idle-exit", 0, "end when nothing was held for so long: a client has started it")
-	for _, ours := range []string{"ready-fd", "idle-exit"} { // set by the client that starts it
-		_ = set.MarkHidden(ours) // fails only for an undefined flag
-	}
+	_ = set.MarkHidden("ready-fd") // fails only for an undefined flag
 	return cmd
 }

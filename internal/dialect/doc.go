@@ -11,7 +11,6 @@
 //	jobs.go       asks a host for the jobs, sessions and input of a tool
 //	log.go        reads a stream as an io.ReaderAt
 //	schema.go     describes parameters to a model
-//	screen.go     reads the screen of a job
 //	tool.go       declares Tool, Call and Result
 //	wait_end.go   waits for the end of a job, with retries
 package dialect

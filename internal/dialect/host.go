@@ -30,7 +30,6 @@ type Host interface {
 type Text struct {
 	Text      string
 	Truncated bool
-	Redrawn   bool // a final text of the output may differ
 }
 
 // Bytes is a part of a stream.

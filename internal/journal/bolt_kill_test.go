@@ -27,13 +27,7 @@ func TestMain(m *testing.M) {
 // acknowledged.
 func appendUntilKilled(path string) {
 	path, nosync := strings.CutPrefix(path, "nosync:")
-	step, times, path, compacts := parseCompact(path)
-	o, outputs := journal.BoltOptions{NoSync: nosync}, func(int, messages.JobID) []journal.Output { return nil }
-	if compacts {
-		o, outputs = compacting(step, times)
-	}
-	o.Retention = journal.Retention{Jobs: 20, Facts: 5000}
-	b, err := journal.OpenBolt(path, o)
+	b, err := journal.OpenBolt(path, journal.BoltOptions{NoSync: nosync, Retention: journal.Retention{Jobs: 20, Facts: 5000}})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -45,7 +39,6 @@ func appendUntilKilled(path string) {
 			Facts:    life(id, next),
 			Keys:     []journal.Key{{Job: id, Key: string(id)}},
 			Channels: []journal.Channel{{ID: "c", Acked: next}},
-			Outputs:  outputs(int(next/3), id),
 		})
 		if err == nil {
 			fmt.Println(next + 2)

@@ -2,7 +2,6 @@ package shelltext
 
 import (
 	"strconv"
-	"sync"
 	"unicode"
 )
 
@@ -19,8 +18,7 @@ type key struct {
 	code   int  // code for CSI u
 }
 
-// keyTable returns the named keys.
-var keyTable = sync.OnceValue(keys)
+var keyTable = keys()
 
 func keys() []key {
 	all := []key{
@@ -99,10 +97,9 @@ func keyNamed(name string) (*key, bool) {
 }
 
 func find(is func(*key) bool) (*key, bool) {
-	all := keyTable()
-	for i := range all {
-		if is(&all[i]) {
-			return &all[i], true
+	for i := range keyTable {
+		if is(&keyTable[i]) {
+			return &keyTable[i], true
 		}
 	}
 	return nil, false

@@ -4,7 +4,6 @@
 //
 //	config.go                 the settings, and reading them
 //	copilot_opencode_omp.go   the settings of MCP dialects
-//	decode_error.go           errors of the file, with what is allowed there
 //	line.go                   finds the line of a setting
 //	path.go                   directories and names of files
 //	type.go                   finds the type of a setting by reflection

@@ -14,13 +14,11 @@ import (
 	"troupe/messages"
 )
 
-// The environment variables of troupe.
+// The environment variables with the paths of troupe.
 const (
 	SocketVar = "TROUPE_SOCKET"
 	stateVar  = "TROUPE_STATE"
 	FileVar   = "TROUPE_CONFIG"
-
-	noDaemonVar = "TROUPE_NO_DAEMON"
 )
 
 // Names of files and directories of the daemon.

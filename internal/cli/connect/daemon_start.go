@@ -24,17 +24,17 @@ import (
 // clients get to read theirs.
 const endPatience = 2 * ReplyPatience
 
-// StartPatience bounds the start of a daemon, also by another process. A start takes
+// startPatience bounds the start of a daemon, also by another process. A start takes
 // 0.1 seconds, with thousands of jobs one or two.
-const StartPatience = 10 * time.Second
+const startPatience = 10 * time.Second
 
 // startDaemon starts the daemon and returns when it accepts requests. Of several
 // processes that try at the same time one starts it, and the others find it running.
-func startDaemon(m *cli.Main, at *config.Settings, need Need, s *terminal.Printer) (*client.Client, error) {
+func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client.Client, error) {
 	if err := at.OwnState(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), StartPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
 	done, err := turn(ctx, at)
 	if err != nil {
@@ -63,9 +63,7 @@ func startDaemon(m *cli.Main, at *config.Settings, need Need, s *terminal.Printe
 	if !config.Exists(socket) || config.IsTaken(filepath.Dir(socket)) { // the default one could not be made
 		socket = at.StateSocket()
 	}
-	if need == Required || s.Err.Terminal { // else it would be taken for output of the command
-		s.Notef("started the daemon, process %d at %s; troupe shutdown stops it", pid, socket)
-	}
+	s.Notef("started the daemon, process %d at %s; troupe shutdown stops it", pid, socket)
 	return DialDaemon(context.Background(), at)
 }
 
@@ -103,7 +101,7 @@ func turn(ctx context.Context, at *config.Settings) (done func(), err error) {
 // running: it may have much to read, and has no job itself.
 func notReady(what string, at *config.Settings) *messages.Error {
 	return &messages.Error{
-		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s within %v", what, StartPatience),
+		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s within %v", what, startPatience),
 		Hint: "see " + filepath.Join(at.State, config.LogName) + "; retry, or kill that process",
 	}
 }
@@ -129,7 +127,7 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 		return 0, err
 	}
 	defer ready.Close()
-	cmd := exec.Command(self, "serve", "--socket", at.Socket, "--state", at.State, "--idle-exit", at.IdleExit.String(), "--ready-fd", "3")
+	cmd := exec.Command(self, "serve", "--socket", at.Socket, "--state", at.State, "--ready-fd", "3")
 	cmd.Args[0] = "troupe"
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", daemonEnv(m), log, log, []*os.File{reportPipe}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}

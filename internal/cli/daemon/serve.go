@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"time"
 
 	"troupe/backends/heap"
 	"troupe/internal/cli"
@@ -16,7 +15,6 @@ import (
 type Flags struct {
 	Socket, State, HTTP, Metrics string
 	ReadyFD                      int
-	IdleExit                     time.Duration // 0: it stays
 }
 
 // Serve runs the daemon until it ends.
@@ -29,9 +27,6 @@ func Serve(m *cli.Main, f *Flags, given func(flag string) bool) error {
 	err := d.open(f, given)
 	d.report.Tell(err)
 	if err == nil {
-		if f.IdleExit > 0 && d.settings.HTTP == "" && d.settings.Metrics == "" { // clients over TCP cannot start it again
-			go d.endIdle(f.IdleExit)
-		}
 		err = d.run()
 	}
 	return d.close(err)

@@ -3,6 +3,7 @@ package flags
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,16 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// IsSeconds reports whether s is a number of seconds without a unit, as timeout, sleep and
-// systemd take it. It rejects exponents and other forms of numbers.
-func IsSeconds(s string) bool {
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		s = s[1:]
-	}
-	whole, part, _ := strings.Cut(s, ".")
-	digits := whole + part
-	return digits != "" && strings.Trim(digits, "0123456789") == ""
-}
+// Seconds matches a number of seconds without a unit, as timeout, sleep and systemd take it.
+// It rejects exponents and other forms of numbers.
+var Seconds = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
 
 // Duration is the value of a flag that takes a time, such as 90, 1.5s or 1h30m.
 type Duration struct {
@@ -46,7 +40,7 @@ func (*Duration) Type() string { return "D" }
 // Set implements pflag.Value.
 func (d *Duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
-	if IsSeconds(s) {
+	if Seconds.MatchString(s) {
 		if v, err = time.ParseDuration(s + "s"); err != nil { // too large for time.Duration
 			v, err = messages.MaxDuration+1, nil
 		}

@@ -99,7 +99,7 @@ func (h *Host) Run(ctx context.Context, r messages.RunCommand, most int, known f
 	job, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Record, error) {
 		result, err := c.Run(ctx, r, with...)
 		if result.Text != nil {
-			text = mcp.Text{Text: result.Text.Text, Truncated: result.Text.Truncated, Redrawn: result.Text.Redrawn}
+			text = mcp.Text{Text: result.Text.Text, Truncated: result.Text.Truncated}
 		}
 		return result.Job, err
 	})

@@ -131,14 +131,10 @@ func mcpScope(m *cli.Main) messages.ScopePath {
 	return "mcp"
 }
 
-// leaveDaemon sets NoDaemon if the settings say so, or in a sandbox that the daemon is not in,
-// unless jobs must be kept. It returns an error for a daemon that does not answer.
+// leaveDaemon sets NoDaemon in a sandbox that the daemon is not in, unless jobs must be kept.
+// It returns an error for a daemon that does not answer.
 func (f *Flags) leaveDaemon(m *cli.Main, at *config.Settings) error {
 	if f.NoDaemon || f.Keep {
-		return nil
-	}
-	if at.NoDaemon {
-		f.NoDaemon = true
 		return nil
 	}
 	c, err := connect.DialDaemon(context.Background(), at)
@@ -158,7 +154,7 @@ func (f *Flags) leaveDaemon(m *cli.Main, at *config.Settings) error {
 func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), error) {
 	if !f.NoDaemon {
 		s := terminal.NewPrinter(m)
-		h := &Host{Find: func() (*client.Client, error) { return connect.FindDaemon(m, connect.Required, s) }, Kept: func() bool {
+		h := &Host{Find: func() (*client.Client, error) { return connect.FindDaemon(m, true, s) }, Kept: func() bool {
 			sight, err := keeper.Inspect(filepath.Join(at.State, config.KeeperName))
 			return err == nil && sight.Live
 		}}

@@ -42,13 +42,9 @@ func (g *foreground) findDetached() error {
 	if err != nil {
 		return err
 	}
-	need := connect.IfRunning
-	if g.flags.Replace {
-		need = connect.Required
-	}
-	for alone := g.flags.NoDaemon; ; need = connect.Required {
+	for alone, needed := g.flags.NoDaemon, g.flags.Replace; ; needed = true {
 		if !alone {
-			c, err := connect.FindDaemon(g.main, need, g.screen)
+			c, err := connect.FindDaemon(g.main, needed, g.screen)
 			switch {
 			case connect.IsConfined(err) && !g.flags.Replace:
 				alone = true

@@ -207,7 +207,7 @@ func (s *Session) begun(ctx context.Context, f *activeRun) {
 		f.looks.Add(1)
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
-			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, s.tail(id), updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
+			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
 		})
 	}
 }

@@ -42,7 +42,7 @@ func Partial(arguments string) Params {
 		p.Cwd, _ = fields.Cwd.(string)
 		for name, value := range fields.Env {
 			text, ok := value.(string)
-			if !ok || !envName().MatchString(name) {
+			if !ok || !envName.MatchString(name) {
 				continue
 			}
 			if p.Env == nil {

@@ -26,8 +26,6 @@
 //	resources.go           records and outputs as resources
 //	run.go                 the tool run
 //	scope.go               the scope of a client and its lease
-//	screen_of.go           the screen of a program that takes the whole screen
-//	search.go              the lines of an output that match a pattern
 //	server.go              options, limits, start and end of the server
 //	stateless_client.go    clients of revisions without sessions
 //	stdin_feed.go          writes the standard input of a job

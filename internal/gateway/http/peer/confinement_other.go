@@ -10,6 +10,3 @@ func OwnRights() Rights { return Rights{} }
 
 // Confinement returns "": what confines a process cannot be seen here.
 func (Rights) Confinement(int) string { return "" }
-
-// OwnConfinement returns "", for the same reason.
-func OwnConfinement() string { return "" }

@@ -7,20 +7,18 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"troupe/internal/api"
 	"troupe/messages"
 )
 
-// outputFrames sends stdout and stderr of a job that keeps them apart, or one stream, as
-// frames that name the stream (api.FrameHead). Stored output comes in the order of its arrival,
-// followed output as it arrives. With times, frames say when the bytes after them arrived.
-func (c *request) outputFrames(both, follow, times bool) error {
-	m, err := c.framed(both, follow, times)
+// outputBoth sends stdout and stderr of a job that keeps them apart, as frames that
+// name the stream (api.FrameHead). Stored output comes in the order of its arrival,
+// followed output as it arrives.
+func (c *request) outputBoth(follow bool) error {
+	m, err := c.mixed(follow)
 	if err != nil {
 		return err
 	}
@@ -38,7 +36,7 @@ func (c *request) outputFrames(both, follow, times bool) error {
 	h := c.w.Header()
 	h.Set("Content-Type", api.FramesType)
 	h.Set("Trailer", api.GapsTrailer)
-	h.Set(api.OffsetHeader, m.offsets())
+	h.Set(api.OffsetHeader, fmt.Sprintf("%d,%d", m.streams[0].at, m.streams[1].at))
 	c.w.WriteHeader(http.StatusOK)
 	m.rc = http.NewResponseController(c.w)
 	err = m.rc.Flush()
@@ -55,70 +53,47 @@ func (c *request) outputFrames(both, follow, times bool) error {
 	return nil
 }
 
-// interleaver sends one stream or two to one reader.
+// interleaver sends two streams to one reader.
 type interleaver struct {
 	*request
 	job     messages.Record
 	streams []*interleavedStream
 	rc      *http.ResponseController
 	news    bool       // output may have arrived since the last ordered part
-	gapped  bool       // gaps are sent as frames
+	framed  bool       // gaps are sent as frames
 	mu      sync.Mutex // guards writes
 }
 
-// interleavedStream is one of the streams.
+// interleavedStream is one of the two streams.
 type interleavedStream struct {
 	out  messages.StreamOutput
 	at   int64 // first byte to send
 	end  int64 // end, exclusive
 	from Output
 	told int // gaps sent as frames
-
-	arrived func(off int64) (time.Time, int64, error) // nil: times are not sent
-	second  int64                                     // of the last time that was sent; 0: not known, or none was sent
 }
 
-// framed returns the interleaver that the request describes.
-func (c *request) framed(both, follow, times bool) (*interleaver, error) {
-	var job messages.Record
-	var one messages.StreamOutput
-	var err error
-	if both {
-		job, err = c.separate()
-	} else {
-		job, one, err = c.outputTarget()
-	}
+// mixed returns the interleaver that the request describes.
+func (c *request) mixed(follow bool) (*interleaver, error) {
+	job, err := c.separate()
 	if err != nil {
 		return nil, err
 	}
-	m := &interleaver{request: c, job: job, news: both, gapped: c.prefers(api.Resumable)}
+	m := &interleaver{request: c, job: job, news: true, framed: c.prefers(api.Resumable)}
 	for _, out := range job.Output {
-		name := "offset_" + out.Stream.String()
-		if !both {
-			name = "offset"
-		}
-		if !both && out.Stream != one.Stream {
-			continue
-		}
-		s := &interleavedStream{out: out}
-		if s.at, s.end, err = c.outputRange(job, out, name, follow); err != nil {
+		s := &interleavedStream{out: out, end: math.MaxInt64}
+		if s.at, err = c.query.Number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
 			return nil, err
 		}
-		if times {
-			s.arrived = c.node.Arrivals(job, out.Stream)
+		if s.at, err = c.since(job, out.Stream, s.at); err != nil {
+			return nil, err
+		}
+		if !follow {
+			s.end = max(s.at, out.Bytes)
 		}
 		m.streams = append(m.streams, s)
 	}
 	return m, nil
-}
-
-// offsets returns the first bytes for the header.
-func (m *interleaver) offsets() string {
-	var all []string
-	for _, s := range m.streams {
-		all = append(all, strconv.FormatInt(s.at, 10))
-	}
-	return strings.Join(all, ",")
 }
 
 // separate returns the job of the path if it keeps its streams apart.
@@ -163,7 +138,8 @@ func (m *interleaver) inOrder() error {
 			continue
 		}
 		m.news = true
-		if err := m.copy(s, to); err != nil {
+		s.from.End(to)
+		if err := m.copy(s); err != nil {
 			return err
 		}
 	}
@@ -175,11 +151,12 @@ func (m *interleaver) inOrder() error {
 func (m *interleaver) rest(follow bool) error {
 	ended := make(chan error, len(m.streams))
 	for _, s := range m.streams {
+		s.from.End(s.end)
 		if !follow {
-			ended <- m.copy(s, s.end)
+			ended <- m.copy(s)
 			continue
 		}
-		go func() { ended <- m.copy(s, s.end) }()
+		go func() { ended <- m.copy(s) }()
 	}
 	var err error
 	for range m.streams {
@@ -188,67 +165,31 @@ func (m *interleaver) rest(follow bool) error {
 	return err
 }
 
-// copy sends one stream up to a byte, or to its end.
-func (m *interleaver) copy(s *interleavedStream, end int64) error {
+// copy sends one stream to the end of its reader.
+func (m *interleaver) copy(s *interleavedStream) error {
 	buf := make([]byte, copyBuffer)
 	for {
-		at, to, err := s.part(end)
-		if err != nil {
-			return err
-		}
-		s.from.End(to)
 		n, err := s.from.Read(buf[api.FrameHead:])
 		if gerr := m.gaps(s); gerr != nil {
 			return gerr
 		}
 		if n > 0 {
-			if werr := errors.Join(m.time(s, at), m.frame(s.out.Stream, 0, buf[:api.FrameHead+n])); werr != nil {
+			if werr := m.frame(s.out.Stream, 0, buf[:api.FrameHead+n]); werr != nil {
 				return werr
 			}
 		}
-		switch {
-		case errors.Is(err, io.EOF) && s.from.Offset() >= to && to < end: // the next part has another time
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// part returns when the next bytes arrived, and where they end. The zero time is not known;
-// bytes to come have none before they are read.
-func (s *interleavedStream) part(end int64) (func() time.Time, int64, error) {
-	if s.arrived == nil {
-		return nil, end, nil
-	}
-	at, to, err := s.arrived(s.from.Offset())
-	if to == math.MaxInt64 {
-		return time.Now, end, err
-	}
-	return func() time.Time { return at }, min(to, end), err
-}
-
-// time sends the time of the bytes that follow, if it is another second than that before.
-func (m *interleaver) time(s *interleavedStream, at func() time.Time) error {
-	if at == nil {
-		return nil
-	}
-	arrived, ms := at(), int64(0)
-	if !arrived.IsZero() {
-		ms = arrived.UnixMilli()
-	}
-	if ms/1000 == s.second {
-		return nil
-	}
-	s.second = ms / 1000
-	b := make([]byte, api.FrameHead, api.FrameHead+api.TimeSize)
-	return m.frame(s.out.Stream, api.TimeFrame, binary.BigEndian.AppendUint64(b, uint64(ms))) //nolint:gosec // after 1970
-}
-
 // gaps sends the gaps that the reader has found, in the places of their bytes.
 func (m *interleaver) gaps(s *interleavedStream) error {
-	for all := s.from.Gaps(); m.gapped && s.told < len(all); s.told++ {
+	for all := s.from.Gaps(); m.framed && s.told < len(all); s.told++ {
 		b := make([]byte, api.FrameHead, api.FrameHead+api.GapSize)
 		b = binary.BigEndian.AppendUint64(b, uint64(all[s.told].From))
 		b = binary.BigEndian.AppendUint64(b, uint64(all[s.told].To))
