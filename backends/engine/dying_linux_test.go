@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
+	"troupe/internal/test/need"
 	"troupe/messages"
 )
 
@@ -116,6 +119,50 @@ func TestWhoIsNotDying(t *testing.T) {
 			_ = unix.Kill(int(sys.pid.Load()), unix.SIGKILL)
 			e.over()
 		})
+	}
+}
+
+// withoutMain is a program whose main thread has ended when it prints the id of the other.
+const withoutMain = `
+import ctypes, os, threading, time
+
+def other():
+    while open('/proc/self/stat').read().rsplit(')')[1].split()[0] != 'Z':
+        time.sleep(0.01)
+    print(threading.get_native_id(), flush=True)
+    time.sleep(600)
+
+threading.Thread(target=other).start()
+sys_exit = {'x86_64': 60}.get(os.uname().machine, 93)
+ctypes.CDLL(None).syscall(sys_exit, 0)  # of this thread alone
+`
+
+// A process whose main thread has ended alone lives: KILL for the whole tree reaches it. It is
+// dying when its other threads are.
+func TestKillReachesAProcessWithoutItsMainThread(t *testing.T) {
+	need.Program(t, "python3")
+	r := newRig(t)
+	e := r.start(r.argv("python3", "-c", withoutMain))
+	e.grown(messages.Merged, 0)
+	pid := await[messages.ProcessStarted](e).PID
+	thread, err := strconv.Atoi(strings.TrimSpace(r.output(e, messages.Merged)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := statProc(kernel{}, pid)
+	if !p.ended() || p.dead() || p.doomed(kernel{}) {
+		t.Errorf("it is %+v: ended %v, dead %v, doomed %v", p, p.ended(), p.dead(), p.doomed(kernel{}))
+	}
+	for name, change := range dooms {
+		sys := &laggingSys{Sys: kernel{}, dir: t.TempDir(), change: change}
+		sys.pid.Store(int64(thread))
+		if !p.doomed(sys) {
+			t.Errorf("%s, and the process is not dying", name)
+		}
+	}
+	e.proc.Do(backends.Signal{Name: "KILL", Tree: true})
+	if x := e.over(); x.Status.Signal != "KILL" {
+		t.Errorf("%+v", x)
 	}
 }
 

@@ -24,20 +24,31 @@ type proc struct {
 }
 
 // dead reports whether only the entry in the process table is left. The state is that of the main
-// thread: it may have ended alone, and it has while another thread is in execve.
-func (p proc) dead() bool { return p.state == 'X' || p.state == 'Z' && p.threads <= 1 }
+// thread, which is dead while another thread is in execve, and may have ended alone.
+func (p proc) dead() bool { return p.ended() && p.threads <= 1 }
+
+// ended reports whether the main thread has ended, or the thread of which p is the stat file.
+func (p proc) ended() bool { return p.state == 'Z' || p.state == 'X' }
 
 // pfExiting is PF_EXITING.
 const pfExiting = 0x4
 
 // doomed reports whether a live process is certain to exit. Either the kernel executes its exit,
-// in which it may wait in state D for a lock, or a KILL is pending and it waits for a CPU.
+// in which it may wait in state D for a lock, or a KILL is pending and it waits for a CPU. If its
+// main thread has ended, that is so of all others.
 func (p proc) doomed(sys Sys) bool {
-	alone := p.state == 'Z' // the main thread has ended, others live
-	if p.flags&pfExiting != 0 && !alone {
+	switch {
+	case p.ended():
+		threads, err := listDir(sys, unix.AT_FDCWD, procPath(p.pid, "task"))
+		return (err == nil || isGone(err)) && !slices.ContainsFunc(threads, func(tid string) bool {
+			n, _ := strconv.Atoi(tid)
+			thread, lives := statProc(sys, n)
+			return lives && !thread.ended() && !thread.doomed(sys)
+		})
+	case p.flags&pfExiting != 0:
 		return true
 	}
-	return (p.state == 'R' || alone) && p.inSignalSet(sys, unix.SIGKILL, "SigPnd", "ShdPnd") // of the thread, and of the process
+	return p.state == 'R' && p.inSignalSet(sys, unix.SIGKILL, "SigPnd", "ShdPnd") // of the thread, and of the process
 }
 
 // inSignalSet reports whether a signal is in one of these sets of /proc/PID/status.

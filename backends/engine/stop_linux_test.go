@@ -11,7 +11,6 @@ import (
 
 	"troupe/backends"
 	"troupe/internal/test/hostile"
-	"troupe/internal/test/need"
 	"troupe/messages"
 )
 
@@ -95,20 +94,6 @@ func TestStopSignal(t *testing.T) {
 			t.Errorf("%+v, %q", x, got)
 		}
 	})
-}
-
-// A process whose main thread has ended alone is no dead one: KILL reaches it.
-func TestKillReachesAProcessWithoutItsMainThread(t *testing.T) {
-	need.Program(t, "python3")
-	r := newRig(t)
-	e := r.start(r.argv("python3", "-c", "import ctypes, threading, time\n"+
-		"def up():\n while open('/proc/self/stat').read().rsplit(')')[1][1] != 'Z': time.sleep(0.01)\n print('up', flush=True); time.sleep(600)\n"+
-		"threading.Thread(target=up).start(); ctypes.CDLL(None).syscall(60 if __import__('platform').machine() == 'x86_64' else 93, 0)"))
-	e.grown(messages.Merged, 0)
-	e.proc.Do(backends.Signal{Name: "KILL", Tree: true})
-	if x := e.over(); x.Status.Signal != "KILL" {
-		t.Errorf("%+v", x)
-	}
 }
 
 // KILL comes at the end of the grace and never before it (F19).
