@@ -7,7 +7,21 @@ MAKEFLAGS += --no-print-directory
 # where git tells it.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null)
+DATE = $(shell TZ=UTC0 git show -s --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd HEAD 2>/dev/null)
 STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
+
+# Where make install puts things; DESTDIR comes before them, for packages. UNITDIRS are those that systemd
+# --user reads. BIN is installed, and TROUPE prints the completions: another one if BIN is of another machine.
+PREFIX ?= /usr/local
+override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
+UNITDIR ?= $(if $(filter $(HOME)/%,$(PREFIX)/),$(PREFIX)/share,$(PREFIX)/lib)/systemd/user
+UNITDIRS := /usr/lib/systemd/user /usr/local/lib/systemd/user /lib/systemd/user /etc/systemd/user $(HOME)/.local/share/systemd/user $(HOME)/.config/systemd/user
+OUT ?= bin/troupe
+BIN ?= bin/troupe
+TROUPE ?= bin/troupe
+SOURCES := $(shell find . -name '*.go' -not -path './tools/*' -not -path './bench/*' -not -path './supervision_test/*') docs/cli.md docs/commands.md go.mod \
+	$(shell find contrib/systemd backends/shell/drivers internal -type f -not -name '*.go' -not -path '*/testdata/*')
 
 # Where several things happen at once, tests run under the race detector, if there is
 # one: a test of internal/test/need says whether there is. Terminal emulation and the
@@ -37,15 +51,15 @@ FUZZTIME ?= 20s
 FUZZ = $(shell grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir=tools . | sort | \
 	sed -E 's,^(.*)/[^/]*:func (\w+).*,-- -run=^$$ -fuzz=^\2$$ -fuzztime=$(FUZZTIME) -parallel=2 \1,')
 
-.PHONY: build test quick smoke check deps bench catalogue soak fuzz stress docs
+.PHONY: build test quick smoke check deps bench catalogue soak fuzz stress docs man install uninstall dist module release-check hosts
 
 build: ## the static binary, bin/troupe
-	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)" -o $(OUT) ./cmd/troupe
 
 test: .bin/testsum ## all but the long forms of tests, ten to sixteen minutes; the last line counts them
 	@tools/test.sh -shuffle=on -p=$(P) -- '&' -parallel=6 $(WAITS) -- $(PLAIN) \
 		-- -parallel=6 -run=$(UNRACED) ./supervision_test ./internal/test/fake ./backends/engine ./backends/keeper ./backends/pipe ./backends/pty ./backends/shell \
-		-- '&' -C=bench . -- '&' -C=tools ./testsum -- -skip=$(UNRACED) $(RACE) $(RACED)
+		-- '&' -C=bench . -- '&' -C=tools ./testsum ./modulepath -- -skip=$(UNRACED) $(RACE) $(RACED)
 
 quick: .bin/testsum ## what needs no process, without the race detector: under a minute
 	@tools/test.sh -p=2 -- $(QUICK)
@@ -57,10 +71,10 @@ check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
 	@unformatted=$$(.bin/gofumpt -l .); test -z "$$unformatted" || { echo "not formatted by gofumpt: $$unformatted"; exit 1; }
 	go vet ./...
 	go -C bench vet .
-	go -C tools vet ./testsum
+	go -C tools vet ./testsum ./modulepath
 	.bin/staticcheck ./...
 	cd bench && ../.bin/staticcheck .
-	cd tools && ../.bin/staticcheck ./testsum
+	cd tools && ../.bin/staticcheck ./testsum ./modulepath
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
 	CGO_ENABLED=0 GOOS=darwin go -C bench vet .
 	go test -count=1 -run '^Test(House|Docs)' ./supervision_test
@@ -85,6 +99,43 @@ stress: .bin/testsum ## what races would break, a hundred times
 
 docs: .bin/testsum ## links, tables and lengths of the documents
 	@tools/test.sh '-run=^TestDocs' -- ./supervision_test
+
+hosts: build ## wakes the published Claude Code, opencode and pi, with a stand-in for a model; needs npm, tmux, jq
+	@tools/hosts/wake.sh
+
+man: ## man pages in man/, from the help of the verbs and docs/cli.md
+	@go test -count=1 -run='^TestManPages$$' ./cmd/troupe -write-man=$(abspath man)
+
+install: bin/troupe man/man1/troupe.1 ## the program, completions, man pages and user units, below DESTDIR and PREFIX
+	@install -D -m 755 "$(BIN)" "$(DESTDIR)$(PREFIX)/bin/troupe"
+	@install -d "$(DESTDIR)$(PREFIX)"/share/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,man} "$(DESTDIR)$(UNITDIR)"
+	@"$(TROUPE)" completion bash | install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/troupe"
+	@"$(TROUPE)" completion zsh | install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_troupe"
+	@"$(TROUPE)" completion fish | install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/troupe.fish"
+	@find man -type f -printf '%P\n' | while read -r page; do install -D -m 644 "man/$$page" "$(DESTDIR)$(PREFIX)/share/man/$$page"; done
+	@install -m 644 contrib/systemd/troupe.socket "$(DESTDIR)$(UNITDIR)"
+	@sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(PREFIX)/bin/|' contrib/systemd/troupe.service | install -m 644 /dev/stdin "$(DESTDIR)$(UNITDIR)/troupe.service"
+	@[ -n "$(DESTDIR)" ] || echo "installed below $(PREFIX); as a service: $(if $(filter $(UNITDIR),$(UNITDIRS)),systemctl --user enable --now troupe.socket,$(PREFIX)/bin/troupe serve --install (systemd does not read $(UNITDIR)))"
+
+uninstall: ## what make install has put there
+	@rm -f "$(DESTDIR)$(PREFIX)"/{bin/troupe,share/bash-completion/completions/troupe,share/zsh/site-functions/_troupe,share/fish/vendor_completions.d/troupe.fish}
+	@rm -f "$(DESTDIR)$(PREFIX)"/share/man/man[1-8]/troupe{,-*}.[1-8] "$(DESTDIR)$(UNITDIR)"/troupe.{service,socket}
+
+dist: ## tarballs, Debian and npm packages for Linux on amd64 and arm64, and checksums, in dist/
+	@tools/dist.sh
+
+module: ## MODULE=host/owner/troupe: the module path, in the whole tree
+	@go -C tools run ./modulepath $(MODULE)
+
+release-check: dist ## installs what dist made in bare root file systems, and the module from a proxy: minutes
+	@tools/release-check.sh
+
+# They are made when a source is newer: make install needs no Go after make build man.
+bin/troupe: $(SOURCES)
+	@$(MAKE) build OUT=bin/troupe
+
+man/man1/troupe.1: $(SOURCES)
+	@$(MAKE) man
 
 .bin/testsum: $(wildcard tools/testsum/*.go) tools/go.mod
 	@go -C tools build -o ../.bin/testsum ./testsum

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,10 +45,11 @@ func TestAnotherModuleEmbedsTroupe(t *testing.T) {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	write("go.mod", "module embedder\n\n"+string(mod[len("module troupe\n"):])+
-		"\nrequire troupe v0.0.0\n\nreplace troupe => "+here+"\n")
+	first, rest, _ := strings.Cut(string(mod), "\n")
+	module := strings.TrimPrefix(first, "module ")
+	write("go.mod", "module embedder\n"+rest+"\nrequire "+module+" v0.0.0\n\nreplace "+module+" => "+here+"\n")
 	write("go.sum", string(sum))
-	write("main.go", embedder)
+	write("main.go", strings.Replace(embedder, `"troupe"`, strconv.Quote(module), 1))
 
 	run := exec.Command("go", "run", "-mod=mod", ".")
 	run.Dir = dir

@@ -11,7 +11,7 @@ import (
 
 // Errors that errors.Is finds in an *ExitError.
 var (
-	ErrTimedOut   = errors.New("the job ran longer than its timeout")
+	ErrTimedOut   = errors.New("the job ran longer than its timeout, or printed nothing for its idle timeout")
 	ErrCancelled  = errors.New("the job was stopped")
 	ErrNotStarted = errors.New("the job could not be started")
 	ErrLost       = errors.New("the end of the job is unknown")
@@ -36,6 +36,9 @@ func (e *ExitError) Error() string {
 	case messages.Signaled:
 		return fmt.Sprintf("job %s was ended by signal %s", name, end.Signal)
 	case messages.TimedOut:
+		if end.Cause.By == messages.ByIdle {
+			return fmt.Sprintf("job %s was stopped: %s", name, end.Cause.Reason)
+		}
 		return fmt.Sprintf("job %s was stopped after its timeout of %s", name, job.Timeout)
 	case messages.FailedToStart, messages.Lost:
 		return fmt.Sprintf("job %s: %s: %s", name, end.Outcome, end.Err.Error())

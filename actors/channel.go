@@ -17,8 +17,14 @@ type channelSpec struct {
 	window     int          // facts
 	last       messages.Seq // the newest fact in the journal; newer ones are delivered
 	newest     messages.Seq // the newest numbered fact
+	begun      messages.Seq // facts up to here are not sent: they came before a subscription to what comes
 	resumed    bool         // the subscriber has had Subscribed
 	beyond     messages.Seq // number that the subscriber had in another journal; 0: none
+}
+
+// passes reports whether the subscriber is to have a fact.
+func (s *channelSpec) passes(r messages.FactRecorded) bool {
+	return r.Seq > s.begun && s.filter.Passes(r.Fact)
 }
 
 // windowOf returns how many facts a subscriber may have unacknowledged.
@@ -121,7 +127,7 @@ func (c *channel) deliver(ctx actor.Context, m deliver) {
 
 func (c *channel) buffer(fact messages.FactRecorded) {
 	c.bufferedUpTo = fact.Seq
-	if !c.spec.filter.Passes(fact.Fact) {
+	if !c.spec.passes(fact) {
 		return
 	}
 	if len(c.outbox) == 0 {

@@ -28,6 +28,7 @@
 //
 //	supervisor.go                    its state, its messages
 //	supervisor_run.go                requests to run, start slots, facts about jobs
+//	rerun_request.go                 a request that runs the command of a job again
 //	supervisor_route.go              requests to jobs, jobs without an actor
 //	named_jobs.go                    finding a job, which job has a name
 //	replacement.go                   a run that waits for the end of the jobs of its name
@@ -48,6 +49,7 @@
 //	supervisor_notices.go            notices of ends
 //	supervisor_waits.go              blocking waits
 //	supervisor_list.go               lists, removal of jobs, announced tasks
+//	task_table.go                    tasks of hosts
 //	supervisor_retention.go          how many records are kept, what is recorded beside facts
 //	supervisor_restore.go            rebuilding the tree of a former node
 //	supervisor_restore_shells.go     rebuilding sessions of live shells

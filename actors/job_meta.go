@@ -59,8 +59,15 @@ func (s *metaEncoder) of(job *messages.Record) []byte {
 	for _, n := range job.OnFinish {
 		m.Run.OnFinish = append(m.Run.OnFinish, n.To)
 	}
+	if job.Request != nil { // of a job that is older, nothing is known
+		m.Job.Argv, m.Job.Request = job.Argv, job.Request
+		if m.Job.Command != job.Command { // a rerun would run a part of it
+			m.Job.Argv, m.Job.Request = nil, partly(job)
+		}
+	}
 	for _, spare := range []func(){
 		func() {},
+		func() { m.Job.Argv, m.Job.Request = nil, partly(job) },
 		func() { m.Job.Description, m.Job.Command = "", cut(m.Job.Command, previewLength/8) },
 		func() { m.Job.Tag, m.Job.Dir, m.Place.Dir = "", "", "" },
 		func() { m.Place.Limits = messages.Limits{} },
@@ -93,10 +100,18 @@ func (m *jobMeta) job(uid messages.UID) messages.Record {
 	job := m.Job
 	job.UID, job.Backend, job.State, job.Seq = uid, m.Place.Backend, messages.Starting, 0
 	job.OnFinish = messages.Notices(m.Run.OnFinish)
+	if job.Request == nil {
+		job.Request = &messages.RequestTerms{Partial: true}
+	}
 	if len(job.Output) == 0 {
 		job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
 	}
 	return job
+}
+
+// partly returns what remains to be known of the request of a job whose command is not whole.
+func partly(job *messages.Record) *messages.RequestTerms {
+	return &messages.RequestTerms{Partial: true, IdleTimeout: job.IdleTimeout(), RerunOf: job.RerunOf()}
 }
 
 // keeps adds FlagKept to a record if the job is kept.

@@ -58,7 +58,7 @@ func TestAMemo(t *testing.T) {
 	require.NotNil(t, m)
 	want := job
 	want.UID, want.Backend, want.State, want.Seq, want.Command = "u", messages.BackendPipe, messages.Starting, 0, strings.Repeat("c", previewLength-1)
-	want.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}
+	want.Output, want.Request = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}, &messages.RequestTerms{Partial: true}
 	require.Equal(t, want, m.job("u"))
 	require.Equal(t, at, m.Place)
 	require.Equal(t, messages.Seq(7), m.Job.Seq)
@@ -71,3 +71,21 @@ func TestAMemo(t *testing.T) {
 }
 
 func TestKeysOfMemos(t *testing.T) { keys.Check(t, jobMeta{}) }
+
+// A memo has what a rerun needs if it has the whole command, else that the command is not whole.
+func TestAMemoForARerun(t *testing.T) {
+	for command, whole := range map[string]bool{"make": true, strings.Repeat("m", previewLength+1): false} {
+		r := messages.RunCommand{Program: messages.Program{Argv: []string{command}}, Dir: "/d", Umask: "0077", ProcAttr: messages.ProcAttr{IdleTimeout: 5}, RerunOf: "u1"}
+		job := newJob(r, "j1", "u")
+		back := decodeJobMeta((&metaEncoder{terms: &jobOptions{}}).of(&job)).job("u")
+		require.Equal(t, !whole, back.Request.Partial)
+		require.EqualValues(t, 5, back.IdleTimeout())
+		require.EqualValues(t, "u1", back.RerunOf())
+		_, err := messages.RunCommand{RerunOf: "j1"}.Repeating(back, false)
+		require.Equal(t, whole, err == nil, err)
+		if whole {
+			require.Equal(t, job.Argv, back.Argv)
+			require.Equal(t, job.Request, back.Request)
+		}
+	}
+}

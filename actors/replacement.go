@@ -18,16 +18,16 @@ type replacement struct {
 	early  []deferredRequest // for the record of the run
 }
 
-// replaceJobs stops the jobs that have the name of a run. The run is repeated when they have
-// ended.
-func (s *supervisor) replaceJobs(ctx actor.Context, r messages.RunCommand, client *actor.PID) {
+// replaceJobs stops the jobs that have the name of a run. The run is repeated, as it was asked
+// for, when they have ended.
+func (s *supervisor) replaceJobs(ctx actor.Context, r, asked messages.RunCommand, client *actor.PID) {
 	if len(s.replacements) >= maxEarly {
 		refuseTo(ctx, client, r, &messages.Error{
 			Code: messages.Busy, Reason: "replace", Message: fmt.Sprintf("limit of %d waiting replacements reached", maxEarly), Hint: "try again soon",
 		})
 		return
 	}
-	p := &replacement{run: r, client: client}
+	p := &replacement{run: asked, client: client}
 	s.replacements = append(s.replacements, p)
 	for _, e := range s.holders(r.Scope, r.Name) {
 		p.old = append(p.old, e.job.ID)

@@ -120,7 +120,7 @@ func (s *sink) count(ctx actor.Context, m countLines) {
 
 // answer sends the page of a view.
 func (s *sink) answer(ctx actor.Context, b *streamState, p pending, r messages.ReadOutput) {
-	page, err := show(b, r)
+	page, err := show(b, r, s.cols())
 	if err != nil {
 		s.refuse(ctx, p, asError(err, messages.OutputUnavailable))
 		return
@@ -132,11 +132,22 @@ func (s *sink) answer(ctx actor.Context, b *streamState, p pending, r messages.R
 	s.tell(ctx, p.sender, page)
 }
 
+// cols returns the width of the terminal, 0 without one.
+func (s *sink) cols() int {
+	if n := len(s.terminal.Sizes); n > 0 {
+		return s.terminal.Sizes[n-1].Size.Cols
+	}
+	return 0
+}
+
 // show returns the view. A view of sizes only gives the counted bytes, so that bytes and lines
 // are of the same instant.
-func show(b *streamState, r messages.ReadOutput) (messages.OutputPage, error) {
-	o := view.Options{Bytes: r.View.Bytes}
-	if r.Plain {
+func show(b *streamState, r messages.ReadOutput, cols int) (messages.OutputPage, error) {
+	o := view.Options{Bytes: r.View.Bytes, Cols: cols}
+	switch {
+	case r.Final:
+		o.Style = view.Final
+	case r.Plain:
 		o.Style = view.Plain
 	}
 	var v view.View
@@ -160,6 +171,7 @@ func show(b *streamState, r messages.ReadOutput) (messages.OutputPage, error) {
 	}
 	return messages.OutputPage{
 		Text: v.Text, From: v.From, To: v.To, Line: v.Line, Bytes: v.Bytes, Truncated: v.Truncated, Gaps: gapsOf(v.Gaps()), Closed: v.Closed,
+		FullScreen: v.FullScreen,
 	}, err
 }
 

@@ -52,7 +52,7 @@ type supervisor struct {
 	// notifyTargets are the commands and URLs with pending or future notices.
 	notifyTargets map[string]*notifyTarget
 	waiters       map[string]*waiterEntry // by PID
-	tasks         map[messages.TaskID]messages.Task
+	tasks         taskTable
 
 	logBytes        int64                                   // output of archived jobs
 	pendingEntry    JournalEntry                            // to record beside the facts
@@ -79,6 +79,7 @@ type phase uint8
 const (
 	opening phase = iota // reads the journal
 	open
+	settlingEnds // of jobs that are over, before the others are left to the engine
 	closingScopes
 	endingWaits
 	recordingRest
@@ -102,7 +103,7 @@ func newSupervisor(d *Deps) *supervisor {
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
 		scopeQuotas: map[messages.ScopePath]messages.ScopeQuota{}, scopesOpened: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, sessionSpecs: map[messages.Address]messages.OpenSession{},
 		closings: map[messages.Address]*pendingClose{}, handovers: map[messages.JobID]*handover{}, crashCounts: map[messages.Address]*crashes{},
-		channels: newChannels(), notifyTargets: map[string]*notifyTarget{}, waiters: map[string]*waiterEntry{}, tasks: map[messages.TaskID]messages.Task{},
+		channels: newChannels(), notifyTargets: map[string]*notifyTarget{}, waiters: map[string]*waiterEntry{}, tasks: taskTable{},
 		shells: shells{uses: map[messages.Address]*shellUse{}},
 	}
 }
@@ -208,6 +209,7 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 		for _, id := range m.jobs {
 			s.settled(ctx, id)
 		}
+		s.shutdownStep(ctx)
 	case unsettled:
 		s.unsettled(ctx, m)
 	case messages.Fact:

@@ -94,23 +94,23 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	}
 	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window), last: s.newest(), newest: s.seq}
 	if r.Now {
-		spec.after = spec.last
+		spec.after, spec.begun = spec.last, s.seq // clients that wait may have had facts that are not recorded yet
 	}
-	if s.unwritable() { // later facts are never recorded
+	if s.unwritable() || s.journalErr != nil { // when later facts are recorded is not known
 		spec.newest = spec.last
 	}
 	before, came := s.channels.past[id]
 	switch {
 	case known:
 		if r.Resume {
-			spec.after = old.spec.after
+			spec.after, spec.begun = old.spec.after, old.spec.begun
 		}
 		if !old.spec.subscriber.Equal(ctx.Sender()) {
 			s.channels.taken[old.pid.Id] = old
 		}
 		ctx.Stop(old.pid)
 	case came && r.Resume:
-		spec.after = before.Acked
+		spec.after, spec.begun = before.Acked, 0
 	}
 	delete(s.channels.past, id)
 	if spec.after > spec.last { // a number of another journal: all facts are new
@@ -171,7 +171,7 @@ func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	for _, sub := range c.byID {
 		var through []messages.FactRecorded
 		for _, fact := range facts {
-			if sub.spec.filter.Passes(fact.Fact) {
+			if sub.spec.passes(fact) {
 				through = append(through, fact)
 			}
 		}

@@ -78,6 +78,9 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 	}
 	s.settledLate(id)
 	s.failHandover(ctx, id)
+	if s.shutdown != nil {
+		delete(s.shutdown.settling, id)
+	}
 }
 
 // failHandover refuses the clients of a hand-over: the job is over.

@@ -49,6 +49,10 @@ func (s *supervisor) joinByUID(ctx actor.Context, r messages.RunCommand, client 
 	if r.UID == "" || e == nil || e.job.Principal != r.Principal {
 		return false
 	}
+	if r.RerunOf != "" && e.job.RerunOf() != "" { // the job that it repeats may have been removed
+		s.join(ctx, e, r, client)
+		return true
+	}
 	known := strings.TrimRight(e.job.Command, "\ufffd") // the engine's metadata has the begin of a text
 	if !strings.HasPrefix(newJob(r, "", "").Command, known) {
 		return false

@@ -30,9 +30,9 @@ func (s *supervisor) list(ctx actor.Context, request any) {
 	case messages.RemoveJob:
 		s.removeJob(ctx, r)
 	case messages.AnnounceTask:
-		s.announce(ctx, r)
+		s.task(ctx, r)
 	case messages.UpdateTask:
-		s.updateTask(ctx, r)
+		s.task(ctx, r)
 	case messages.ListSessions:
 		ctx.Respond(s.listSessions(r))
 	case messages.ListScopes:
@@ -110,18 +110,10 @@ func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 		}
 		out.Jobs = append(out.Jobs, e.record())
 	}
-	if r.Cursor != "" {
+	if r.Cursor != "" || len(r.States) > 0 { // a task has no state of a job
 		return out
 	}
-	for _, t := range slices.SortedFunc(maps.Values(s.tasks), func(a, b messages.Task) int { return cmp.Compare(a.ID, b.ID) }) {
-		if r.Scope != "" && !r.Scope.Contains(t.Scope) {
-			continue
-		}
-		out.Tasks = append(out.Tasks, t)
-		if t.Ended {
-			delete(s.tasks, t.ID) // an ended task is listed once
-		}
-	}
+	out.Tasks = s.tasks.list(r.Scope, r.Finished)
 	return out
 }
 
@@ -251,26 +243,24 @@ func (d *Deps) removeLogs(jobs []removedJob) {
 	}
 }
 
-func (s *supervisor) announce(ctx actor.Context, r messages.AnnounceTask) {
-	if _, known := s.tasks[r.Task.ID]; !known && len(s.tasks) >= messages.MaxTasks {
-		refuse(ctx, r, &messages.Error{
-			Code: messages.ResourceExhausted, Reason: "tasks",
-			Message: fmt.Sprintf("limit of %d announced tasks reached", messages.MaxTasks), Hint: "end some first",
-		})
+// task answers a request about a task of a host.
+func (s *supervisor) task(ctx actor.Context, request messages.Refusable) {
+	var err *messages.Error
+	switch r := request.(type) {
+	case messages.AnnounceTask:
+		scope := messages.Address{Scope: cmp.Or(r.Scope, messages.MainScope)}
+		if err = cmp.Or(r.Check(), s.isClosing(scope)); err == nil {
+			err = s.tasks.announce(r, clock())
+		}
+	case messages.UpdateTask:
+		if err = r.Check(); err == nil {
+			err = s.tasks.update(r, clock())
+		}
+	}
+	if err != nil {
+		refuse(ctx, request, err)
 		return
 	}
-	s.tasks[r.Task.ID] = r.Task
-	ctx.Respond(messages.Acknowledged{})
-}
-
-func (s *supervisor) updateTask(ctx actor.Context, r messages.UpdateTask) {
-	if _, known := s.tasks[r.Task.ID]; !known {
-		refuse(ctx, r, &messages.Error{
-			Code: messages.NotFound, Reason: "task", Message: fmt.Sprintf("task %s was not announced", r.Task.ID), Hint: "announce it first",
-		})
-		return
-	}
-	s.tasks[r.Task.ID] = r.Task
 	ctx.Respond(messages.Acknowledged{})
 }
 

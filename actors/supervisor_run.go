@@ -33,33 +33,29 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 		refuseTo(ctx, client, r, err)
 		return
 	}
-	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
+	if r.RerunOf == "" {
+		r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
+	}
 	if r.Key != "" && s.joinByKey(ctx, r, client) || s.joinByUID(ctx, r, client) {
 		return // also while the journal fails: the job has its place, and starts when that can be written
 	}
-	if s.journalErr != nil {
-		refuseTo(ctx, client, r, s.journalErr)
-		return
-	}
-	if err := s.isClosing(r.Address()); err != nil {
-		refuseTo(ctx, client, r, err)
-		return
-	}
-	if err := s.checkNotices(r); err != nil {
-		refuseTo(ctx, client, r, err)
-		return
+	asked := r
+	r, err := s.rerunRequest(r)
+	if err = cmp.Or(err, s.journalErr); err == nil {
+		err = cmp.Or(s.isClosing(r.Address()), s.checkNotices(r))
 	}
 	shell := r.Open != nil && s.needsShell(r.Address(), *r.Open, true)
-	if shell {
-		if err := s.checkShellLimit(); err != nil {
-			refuseTo(ctx, client, r, err)
-			return
-		}
+	if err == nil && shell {
+		err = s.checkShellLimit()
 	}
-	e, err := s.admit(r)
+	if err != nil {
+		refuseTo(ctx, client, r, err)
+		return
+	}
+	e, err := s.admit(r, asked)
 	switch {
 	case err != nil && r.Replace && errors.Is(err, nameConflict):
-		s.replaceJobs(ctx, r, client)
+		s.replaceJobs(ctx, r, asked, client)
 		return
 	case err != nil:
 		refuseTo(ctx, client, r, err)
@@ -101,8 +97,9 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.AbandonRun) {
 	s.stopWithRetry(ctx, messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true})
 }
 
-// admit creates the entry and the record of an admitted job.
-func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
+// admit creates the entry and the record of an admitted job. asked is the request as its client
+// sent it, by which a repeat is recognised.
+func (s *supervisor) admit(r, asked messages.RunCommand) (*jobEntry, *messages.Error) {
 	id := s.jobID(s.count + 1)
 	if err := s.admission.Admit(id, r.Scope); err != nil {
 		return nil, err
@@ -122,14 +119,14 @@ func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	}
 	if by := s.holders(r.Scope, r.Name); len(by) > 0 { // last: a replacement must stop no job for a request that is refused
 		s.admission.Release(id)
-		return nil, nameTaken(r.Name, by, "use another name, or stop it first with --replace")
+		return nil, nameTaken(r.Name, by, takenHint(r))
 	}
 	s.count++
 	job := newJob(r, id, uid)
 	job.EnvDropped = dropped
 	e := &jobEntry{env: env, job: &job}
 	if r.Key != "" {
-		e.asked = &keyedRequest{idempotencyKey{r.Principal, r.Key}, digest(r)}
+		e.asked = &keyedRequest{idempotencyKey{r.Principal, r.Key}, digest(asked)}
 		s.byKey[e.asked.idempotencyKey] = id
 	}
 	r.Env.Base = nil // it is in env
@@ -148,7 +145,7 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Labels: messages.Labels{Principal: r.Principal, Tag: r.Tag, Name: r.Name, Description: r.Description}, Command: r.Text, Argv: r.Argv,
 		Mode: cmp.Or(r.Mode, messages.ModeSync), Backend: DefaultBackend, State: messages.Queued,
 		Terminal: r.Terminal, Timeout: r.Timeout, Created: clock(), OnFinish: messages.Notices(r.OnFinish), Output: []messages.StreamOutput{{Stream: messages.Merged}},
-		StopSignal: r.StopSignal,
+		StopSignal: r.StopSignal, Request: r.Terms(),
 	}
 	if len(r.Argv) > 0 {
 		job.Command = strings.Join(r.Argv, " ")

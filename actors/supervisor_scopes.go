@@ -54,12 +54,14 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 		}
 		s.close(ctx, at, r, ctx.Sender())
 	case messages.CloseScope:
+		s.tasks.end(r.Path, clock()) // also of a scope that was never open
 		if _, ok := s.scopeQuotas[r.Path]; !ok {
 			refuse(ctx, r, noSuchScope(r.Path))
 			return
 		}
 		s.close(ctx, messages.Address{Scope: r.Path}, r, ctx.Sender())
 	case messages.ReleaseScope:
+		s.tasks.end(r.Path, clock())
 		s.leaveScope(ctx, r)
 	case messages.HandOver:
 		s.handOver(ctx, r)

@@ -17,9 +17,10 @@ type shutdown struct {
 	ask       messages.ShutdownNode
 	clients   []*actor.PID
 	survivors []messages.Survivor
-	forced    bool // the scopes were closed again, without grace
-	releasing bool // the jobs are released to the engine
-	flushing  int  // channels and archives that have not answered
+	forced    bool                    // the scopes were closed again, without grace
+	settling  map[messages.JobID]bool // jobs that are over, whose ends the engine still keeps
+	releasing bool                    // the jobs are released to the engine
+	flushing  int                     // channels and archives that have not answered
 }
 
 // shutdownTimeout says that a phase of the shutdown has lasted too long.
@@ -35,6 +36,10 @@ const (
 	forcedPatience   = 10 * time.Second
 )
 
+// settlePatience bounds the wait for the records of ends. An end that is not recorded by then is
+// received by the next node.
+const settlePatience = 2 * time.Second
+
 // shutDown starts the shutdown, or joins one.
 func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutdownNode) {
 	joins := s.shutdown != nil
@@ -45,12 +50,12 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutdownNode) {
 		s.shutdown.clients = append(s.shutdown.clients, ctx.Sender())
 	}
 	if !joins {
-		s.phase = closingScopes
 		s.disarmStopRetry()
-		s.timers = append(s.timers, sendLater(ctx, s.longest(r.Grace)+shutdownPatience, shutdownTimeout{phase: closingScopes}))
 		if r.KeepJobs {
-			s.releaseAllJobs(ctx)
+			s.settleEnds(ctx)
 		} else {
+			s.phase = closingScopes
+			s.timers = append(s.timers, sendLater(ctx, s.longest(r.Grace)+shutdownPatience, shutdownTimeout{phase: closingScopes}))
 			s.closeTops(ctx, r.Grace)
 		}
 	}
@@ -59,6 +64,25 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutdownNode) {
 		s.closeTops(ctx, r.Grace)
 	}
 	s.shutdownStep(ctx)
+}
+
+// settleEnds waits until the engine forgets the jobs that are over: one that keeps an end runs on
+// for it, without a job.
+func (s *supervisor) settleEnds(ctx actor.Context) {
+	s.phase, s.shutdown.settling = settlingEnds, map[messages.JobID]bool{}
+	if s.unwritable() {
+		return
+	}
+	for _, e := range s.jobs {
+		over := e.job.State == messages.Retired || e.job.State == messages.Finished && !e.job.OutputOpen && e.job.End.Children == 0
+		if over && !e.settled && !s.endUnsettled(e) {
+			s.shutdown.settling[e.job.ID] = true
+			s.askSettled(ctx, e)
+		}
+	}
+	if len(s.shutdown.settling) > 0 {
+		s.timers = append(s.timers, sendLater(ctx, settlePatience, shutdownTimeout{phase: settlingEnds}))
+	}
 }
 
 // longest returns how long grace may delay the shutdown: the longest grace of a job, then that
@@ -99,7 +123,7 @@ func (s *supervisor) tops() map[messages.ScopePath]bool {
 // releaseAllJobs stops the scopes and leaves the jobs to the engine. It answers all clients that
 // wait for the tree, since no actor below will.
 func (s *supervisor) releaseAllJobs(ctx actor.Context) {
-	s.shutdown.releasing = true
+	s.phase, s.shutdown.releasing = closingScopes, true
 	for _, pid := range s.scopes {
 		ctx.Stop(pid)
 	}
@@ -176,6 +200,10 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	if s.shutdown == nil {
 		return
 	}
+	if s.phase == settlingEnds && len(s.shutdown.settling) == 0 {
+		s.timers = append(s.timers, sendLater(ctx, shutdownPatience, shutdownTimeout{phase: closingScopes}))
+		s.releaseAllJobs(ctx)
+	}
 	if s.phase == closingScopes && len(s.scopes) == 0 {
 		s.phase = endingWaits
 		s.abortWaiters(ctx)
@@ -208,6 +236,8 @@ func (s *supervisor) onShutdownTimeout(ctx actor.Context, m shutdownTimeout) {
 		return
 	}
 	switch s.phase {
+	case settlingEnds:
+		clear(s.shutdown.settling)
 	case closingScopes:
 		if !s.shutdown.forced && !s.shutdown.releasing {
 			s.shutdown.forced = true

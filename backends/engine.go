@@ -55,6 +55,13 @@ type RemoteEngine interface {
 	Health() *messages.Error
 }
 
+// LiveReader is an Engine that can read what the processes of its jobs do.
+type LiveReader interface {
+	// ReadLive reads what the processes of jobs do and use now, as far as it can until ctx ends.
+	// Jobs without a process, and those of which nothing is known, may be missing. It blocks.
+	ReadLive(ctx context.Context, jobs []messages.UID) map[messages.UID]messages.LiveState
+}
+
 // Process is one job. Every call is idempotent, valid in every phase, safe for concurrent use
 // and never blocks.
 type Process interface {
@@ -104,7 +111,7 @@ type Spec struct {
 	Log         spill.Plan        `cbor:"12,keyasint,omitzero"`
 	Script      string            `cbor:"13,keyasint,omitzero"` // not "": text of a file whose path is the last of Argv while the main process lives
 	Live        *LiveShell        `cbor:"14,keyasint,omitzero"` // not nil: a live shell
-	In          messages.UID      `cbor:"15,keyasint,omitzero"` // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask, Attr and Detach are not used
+	In          messages.UID      `cbor:"15,keyasint,omitzero"` // not "": a command of that live shell with the text Script; of the rest Argv, Env, Dir, Umask and Detach are not used, and Attr only for its IdleTimeout
 	SameExports bool              `cbor:"16,keyasint,omitzero"` // of such a command: it does not change what the shell exports
 	Meta        []byte            `cbor:"17,keyasint,omitzero"` // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
 	Attr        messages.ProcAttr `cbor:"18,keyasint,omitzero"`

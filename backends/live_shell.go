@@ -27,6 +27,10 @@ import (
 // dies first, its exit is that of the command, which gets the flag session_ended. Reports with
 // another nonce, or none, are ignored.
 //
+// Before that report, "NUL NONCE errexit SP NUL" says that set -e ends the command and the shell
+// stays (flag errexit), and "NUL NONCE pipe N N … NUL" has the statuses of the last pipeline of
+// the command. An engine that does not know them passes over them.
+//
 // An interrupt may reach the shell while it reads a line. It then writes "NUL again 0 NUL" to
 // st, ignores the rest of the line, and gets the line again. A shell that Syncs answers the
 // letter y with "NUL sync 0 NUL" and runs nothing. The engine sends y before a command on a

@@ -24,12 +24,15 @@
 //	our_agent.go       commands through troupe mcp
 //	our_commands.go    single commands through a node or a daemon
 //	our_crowd.go       many live jobs; many process trees
+//	our_history.go     many ended jobs
 //	our_node.go        a node and requests to it
 //	our_notices.go     latency of notices; queries
 //	our_oneshots.go    single jobs, bursts, a large output
 //	our_shell.go       a live shell
 //	our_terminals.go   jobs on terminals
+//	our_wake.go        from an exit until a line of troupe events
 //	peer.go            a worker, seen from the driver
+//	program.go         the program troupe: whole verbs, as a shell runs them
 //	raw_asks.go        queries to a goroutine
 //	raw_crowd.go       many processes
 //	raw_exec.go        os/exec: single commands, bursts, a large output

@@ -19,39 +19,27 @@ import (
 // "troupe mcp" over stdio and a full daemon. It reads and writes lines itself, so that
 // an SDK's time does not count.
 type ourAgent struct {
-	troupe string
-	env    []string
-	serve  *exec.Cmd
-	to     io.WriteCloser
-	from   *bufio.Reader
-	calls  int // requests so far
-	n      int
+	*program
+	serve *exec.Cmd
+	to    io.WriteCloser
+	from  *bufio.Reader
+	calls int // requests so far
+	n     int
 }
 
 // newOurAgent builds troupe, since an agent has the program and not its packages.
 func newOurAgent(ctx context.Context, e assignment) (runner, error) {
-	if _, err := exec.LookPath("go"); err != nil {
-		return nil, lacking{"go is not installed, troupe cannot be built"}
+	p, err := buildProgram(ctx, filepath.Join(e.Dir, "agent"))
+	if err != nil {
+		return nil, err
 	}
-	dir := filepath.Join(e.Dir, "agent")
-	a := &ourAgent{troupe: filepath.Join(dir, "troupe"), n: e.Size.Commands}
-	for name, value := range map[string]string{"HOME": "", "XDG_RUNTIME_DIR": "run", "XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config", "XDG_CACHE_HOME": "cache"} {
-		value = filepath.Join(dir, value)
-		if err := os.MkdirAll(value, 0o700); err != nil {
-			return nil, err
-		}
-		a.env = append(a.env, name+"="+value)
-	}
-	a.env = append(a.env, "PATH="+os.Getenv("PATH"))
-	if said, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", a.troupe, "./cmd/troupe").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("cannot build troupe: %w\n%s", err, said)
-	}
+	a := &ourAgent{program: p, n: e.Size.Commands}
 	return a, a.connect()
 }
 
 func (a *ourAgent) connect() error {
-	a.serve = exec.Command(a.troupe, "mcp")
-	a.serve.Env, a.serve.Stderr = a.env, os.Stderr
+	a.serve = a.command("mcp")
+	a.serve.Stderr = os.Stderr
 	to, err := a.serve.StdinPipe()
 	if err != nil {
 		return err
@@ -130,7 +118,5 @@ func (a *ourAgent) close() error {
 	if a.serve != nil && a.serve.Process != nil {
 		err = errors.Join(a.to.Close(), a.serve.Wait())
 	}
-	end := exec.Command(a.troupe, "shutdown", "--stop-jobs")
-	end.Env = a.env
-	return errors.Join(err, end.Run())
+	return errors.Join(err, a.endDaemon())
 }

@@ -61,6 +61,10 @@ const (
 // two figures applies to both. A full daemon with socket, journal and keeper is
 // compared with the sum of its parts.
 var scenarios = []scenario{
+	{"cli-version", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 2.5, 1.3}}},
+	{"cli-ps", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 2.7, 1.6}}},
+	{"cli-run", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 4.8, 2.5}}},
+	{"cli-run-alone", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 7.3, 3.5}}},
 	{"oneshot", []side{own, library, raw}, []line{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 1.05, 0.98},
 		{"", "p99 ms", "p99", own, byRatio, atMost, 1.15, 0.98},
@@ -126,6 +130,10 @@ var scenarios = []scenario{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 1.5, 1.15},
 		{"", "p99 ms", "p99", own, byRatio, atMost, 2, 1.3},
 	}},
+	{"wake", []side{own}, []line{
+		{"", "p50 ms", "p50", own, itself, atMost, 5, 2},
+		{"", "p99 ms", "p99", own, itself, atMost, 20, 5},
+	}},
 	{"ask", []side{own, raw}, []line{
 		{"", "us", "time", own, byRatio, atMost, 8, 4},
 		{"", "allocs", "allocs", own, itself, atMost, 12, 4},
@@ -143,6 +151,24 @@ var scenarios = []scenario{
 	{"adopt", []side{whole}, []line{
 		{"", "ms", "adopted", whole, itself, atMost, 1000, 100},
 		{"", "lost", "lost", whole, itself, atMost, 0, 0},
+	}},
+	{"history", []side{whole}, []line{
+		{"", "ps ms", "ps", whole, shown, atMost, 0, 0},
+		{"", "ps -a -n 20 ms", "newest", whole, shown, atMost, 0, 0},
+		{"", "show ms", "show", whole, shown, atMost, 0, 0},
+		{"", "ps -a s", "all", whole, itself, atMost, 0.8, 0.15},
+		{"", "events s", "events", whole, itself, atMost, 3.2, 0.7},
+		{"", "restart s", "restart", whole, itself, atMost, 0.45, 0.3},
+		{"", "rm s", "rm", whole, itself, atMost, 2.3, 1},
+		{"", "RSS MB", "rss", whole, itself, atMost, 140, 60},
+		{"", "journal MiB", "full", whole, shown, atMost, 0, 0},
+		{"", "... after rm", "left", whole, shown, atMost, 0, 0},
+	}},
+	{"history-tenfold", []side{whole, raw}, []line{ // a tenth of the figures of ten times as many jobs, beside those of history
+		{"", "ps -a s", "all", whole, byRatio, atMost, 1.2, 1.2},
+		{"", "restart s", "restart", whole, byRatio, atMost, 1.2, 1.2},
+		{"", "rm s", "rm", whole, byRatio, atMost, 1.2, 1.2},
+		{"", "RSS MB", "rss", whole, byRatio, atMost, 1.2, 1.2},
 	}},
 }
 
@@ -173,6 +199,7 @@ func scenarioNames() string {
 
 // size is the amount of work of a round.
 type size struct {
+	Verbs      int // whole processes, one after the other
 	OneShots   int // one after the other
 	RoundTrips int // of a live shell, one after the other
 	Burst      int // jobs of a throughput round
@@ -190,26 +217,28 @@ type size struct {
 	Idle      int // idle sessions
 	Active    int // active sessions
 	Exits     int // of each active session
+	Wakes     int // jobs, one after the other
 	Asks      int
 	Commands  int // one after the other
 	Adopted   int // jobs that outlive their daemon
+	Ended     int // jobs of history
 }
 
 // fullSize returns the sizes of docs/performance.md. Others keep a round at about a
 // second, so that all rounds take a few minutes on two CPUs.
 func fullSize() size {
 	return size{
-		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
-		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Asks: 20000,
-		Commands: 200, Adopted: 1000,
+		Verbs: 40, OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
+		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Wakes: 100, Asks: 20000,
+		Commands: 200, Adopted: 1000, Ended: 10000,
 	}
 }
 
 // tinySize returns sizes that run everything once in seconds; the figures mean nothing.
 func tinySize() size {
 	return size{
-		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
-		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Asks: 100,
-		Commands: 3, Adopted: 20,
+		Verbs: 2, OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
+		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Wakes: 3, Asks: 100,
+		Commands: 3, Adopted: 20, Ended: 50,
 	}
 }

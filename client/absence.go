@@ -86,7 +86,8 @@ func DaemonLeft(err error) bool {
 }
 
 // EndWithDaemon makes every request fail when its daemon ends, for a caller that finds or
-// starts the next one itself. Call it before the first request. Events come back all the same.
+// starts the next one itself. Call it before the first request. Events that have begun come back
+// all the same.
 func (c *Client) EndWithDaemon() { c.single = true }
 
 // returning sends a request until a daemon answers it.

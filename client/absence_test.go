@@ -238,8 +238,8 @@ func TestBothStreamsComeBackAtTheirBytes(t *testing.T) {
 			daemonLife{after: time.Second, asked: wantsQuery(t, "follow=true&offset_stderr=10&offset_stdout=3&stream=both"), says: both("3,10", half, true)},
 		)
 		got := map[messages.Stream]string{}
-		gaps, err := c.OutputBoth(t.Context(), "j1", RangeBoth{Follow: true, Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, func(s messages.Stream, b []byte) error {
-			got[s] += string(b)
+		gaps, err := c.OutputBoth(t.Context(), "j1", RangeBoth{Follow: true, Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, func(a Arrived) error {
+			got[a.Stream] += string(a.Bytes)
 			return nil
 		})
 		require.NoError(t, err)

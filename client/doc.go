@@ -13,13 +13,14 @@
 //	attach.go           attachments to a job's terminal or pipes
 //	attach_job.go       an attachment as a stream of bytes
 //	client.go           Dial, requests, replies and errors
+//	event_page.go       pages of recorded events
 //	events.go           streams of events that resume after a broken connection
 //	hold.go             pauses the output of a job
 //	host.go             the daemon as a host.Host: sends a request by its route
 //	stats.go            counts, health and version of a daemon
 //	lease.go            scopes that end with their client
 //	output.go           raw output of one stream
-//	output_both.go      raw output of both streams
+//	output_both.go      raw output of both streams, or with times
 //	remove.go           removes several jobs
 //	run.go              runs commands
 //	transport.go        kept connections to the daemon

@@ -29,7 +29,7 @@ const (
 // broken connection, or an orderly end of the daemon, it connects again and continues after
 // the last event. An event of the kind facts_dropped reports facts that are no longer held,
 // or numbers that begin anew. The sequence ends with an error when ctx ends, and when the
-// daemon is not there, refuses, or stays away for half a minute.
+// daemon refuses or stays away for half a minute.
 func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[api.Event, error] {
 	return stream{client: c, ask: r}.events(ctx)
 }
@@ -53,9 +53,12 @@ type stream struct {
 	past   bool // ends after the facts recorded by now
 	begun  func()
 	yield  func(api.Event, error) bool
-	over   bool // the loop was left
-	heard  bool // an event arrived since the last connect
-	resume bool // continue after ask.After
+	first  bool         // only the number at which the stream begins is wanted
+	over   bool         // the loop was left
+	heard  bool         // an event arrived since the last connect
+	resume bool         // continue after ask.After
+	end    messages.Seq // of the last event of a stream of the past; 0: an older daemon
+	bytes  int          // of the events read
 }
 
 // events returns the sequence. Each loop over it begins anew.
@@ -82,8 +85,8 @@ func (s *stream) run(ctx context.Context) error {
 			return errLeft
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case isFinal(err), !s.resume && !s.heard:
-			return err // a retry would fail again, or no stream ever began
+		case isFinal(err), s.client.single && !s.resume && !s.heard:
+			return err // a retry would fail again, or the caller looks for the daemon itself
 		}
 		if s.heard {
 			wait, since, s.heard = retryFirst, time.Now(), false
@@ -153,14 +156,16 @@ func (s *stream) read(from io.Reader) error {
 		}
 		var e api.Event
 		if err := messages.UnmarshalReply([]byte(data), &e); err != nil {
-			return fmt.Errorf("cannot decode an event: %w", err)
+			return &messages.Error{Code: messages.Internal, Reason: "event", Message: "cannot decode an event: " + err.Error(), Hint: "update troupe, or this client of it"}
 		}
 		if e.Kind == api.StreamEnded {
 			if e.Error == nil {
+				s.end = e.Seq
 				return nil
 			}
 			return e.Error
 		}
+		s.bytes += len(data)
 		s.heard = true
 		if anew := e.Kind == api.FactsDropped && e.Seq < e.From; e.Seq <= s.ask.After && !anew {
 			continue // received before the connection broke
@@ -189,6 +194,10 @@ func (s *stream) begins(id string) error {
 	s.ask.After, s.ask.Now, s.resume = messages.Seq(n), false, true
 	if s.begun != nil {
 		s.begun()
+	}
+	if s.first {
+		s.over = true
+		return errLeft
 	}
 	return nil
 }

@@ -107,6 +107,16 @@ func TestEventsOutliveADaemon(t *testing.T) {
 	})
 }
 
+// A daemon that dies before it has told anything is waited for, too.
+func TestEventsOutliveADaemonThatToldNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := lives(t, life{"", "HTTP/1.1 ", 0}, life{}, life{"", begins(6) + tells(7) + ends(messages.Internal), 0})
+		seqs, err := heard(t, c)
+		require.Equal(t, []messages.Seq{7}, seqs)
+		require.ErrorIs(t, err, &messages.Error{Code: messages.Internal})
+	})
+}
+
 // A daemon whose journal has begun anew is heard from its beginning, and that is told: its
 // numbers are those of others.
 func TestEventsOfAnotherJournal(t *testing.T) {
@@ -141,8 +151,8 @@ func TestEventsAreNotWaitedForForEver(t *testing.T) {
 	})
 }
 
-// What a daemon refuses it will refuse again, and one that never told anything was no
-// daemon to wait for.
+// What a daemon refuses it will refuse again. One that never told anything is not waited for by
+// who looks for the daemon itself.
 func TestEventsThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		all  []life
@@ -152,6 +162,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		"it never began":            {[]life{{"", refuses, 0}}, messages.ShuttingDown},
 	} {
 		client, dialed := lives(t, c.all...)
+		client.EndWithDaemon()
 		_, err := heard(t, client)
 		require.ErrorIs(t, err, &messages.Error{Code: c.code}, name)
 		require.Equal(t, 1, *dialed, name)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
@@ -30,7 +31,27 @@ func (h daemonHost) Do(ctx context.Context, request messages.Refusable) (any, er
 			r.Scope, r.Session, request = "", "", r // the path names the job
 		}
 	}
-	return h.client.send(ctx, request)
+	reply, err := h.client.send(ctx, request)
+	if plain, had := withoutLive(request); had && errors.Is(err, noLive) {
+		return h.client.send(ctx, plain)
+	}
+	return reply, err
+}
+
+// noLive is the error of a daemon of an older build, which cannot tell the live states of jobs.
+var noLive = &messages.Error{Code: messages.Unsupported, Reason: "live"}
+
+// withoutLive returns a request that does not ask for live states, and whether it did.
+func withoutLive(request messages.Refusable) (plain messages.Refusable, had bool) {
+	switch r := request.(type) {
+	case messages.FindJob:
+		had, r.Live = r.Live, false
+		return r, had
+	case messages.ListJobs:
+		had, r.Live = r.Live, false
+		return r, had
+	}
+	return request, false
 }
 
 // send sends a request by its route and returns its reply. A request that can be repeated comes

@@ -83,7 +83,11 @@ func (o *Output) bound() {
 
 // output requests the bytes of one stream or both; numbers hold the offsets and limits.
 func (c *Client) output(ctx context.Context, id messages.JobID, stream string, numbers map[string]int64, follow bool, since time.Time) (*http.Response, error) {
-	query := url.Values{"stream": {stream}}
+	return c.outputQuery(ctx, id, url.Values{"stream": {stream}}, numbers, follow, since)
+}
+
+// outputQuery does the same with further parameters.
+func (c *Client) outputQuery(ctx context.Context, id messages.JobID, query url.Values, numbers map[string]int64, follow bool, since time.Time) (*http.Response, error) {
 	for name, n := range numbers {
 		if n != 0 {
 			query.Set(name, strconv.FormatInt(n, 10))

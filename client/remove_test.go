@@ -69,3 +69,18 @@ func TestAnOlderDaemonRemovesOneAtATime(t *testing.T) {
 	require.Len(t, refused, 1)
 	require.ErrorIs(t, refused[0], &messages.Error{Code: messages.NotFound})
 }
+
+// A daemon of an older build does not know live states: it is asked again for the records alone.
+func TestAnOlderDaemonHasNoLiveStates(t *testing.T) {
+	unknown := reply(400, `{"v":1,"error":{"code":"invalid_params","reason":"live","message":"\"live\" is no parameter of this request"}}`)
+	c := clientOf(daemon(t, reads(t,
+		unknown, reply(200, `{"v":1,"id":"j2"}`),
+		unknown, reply(200, `{"v":1,"jobs":[{"id":"j1"}],"tasks":[]}`),
+	)))
+	found, err := host.Ask(t.Context(), c.Host(), messages.FindJob{Job: "j2", Live: true})
+	require.NoError(t, err)
+	require.Equal(t, messages.JobID("j2"), found.Job.ID)
+	list, err := host.Ask(t.Context(), c.Host(), messages.ListJobs{Live: true})
+	require.NoError(t, err)
+	require.Len(t, list.Jobs, 1)
+}

@@ -3,5 +3,6 @@
 //
 // Files:
 //
-//	host.go  Host, Doer, Reader, Ask and Attachable
+//	final.go  ReadFinal
+//	host.go   Host, Doer, Reader, Ask and Attachable
 package host

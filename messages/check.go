@@ -20,6 +20,9 @@ func (r RunCommand) Check() *Error {
 }
 
 func (r RunCommand) checkCommand() *Error {
+	if r.RerunOf != "" {
+		return r.checkRerun()
+	}
 	switch {
 	case r.Text != "" && len(r.Argv) > 0:
 		return Invalid("command", "the request has a shell text and an argument list; give one of them")
@@ -61,7 +64,7 @@ func (r RunCommand) checkNames() *Error {
 	if r.Name != "" && !validName(r.Name) {
 		return Invalid("name", fmt.Sprintf("invalid job name %q: use up to %d letters, digits, '.', '_' and '-' (not at the beginning)", r.Name, MaxNameLength))
 	}
-	if r.Replace && r.Name == "" {
+	if r.Replace && r.Name == "" && r.RerunOf == "" {
 		return Invalid("replace", "replace has no name; give the name of the job to be replaced")
 	}
 	if strings.ContainsRune(r.Shell, 0) {
@@ -83,7 +86,7 @@ func (r RunCommand) checkEnv() *Error {
 			Message: fmt.Sprintf("the environment has %d variables; at most %d are allowed", len(r.Env.Set)+len(r.Env.Base), MaxEnv),
 		}
 	}
-	if len(r.Env.Base) > 0 && r.Env.Policy != EnvCaller {
+	if len(r.Env.Base) > 0 && r.Env.Policy != EnvCaller && (r.RerunOf == "" || r.Env.Policy != "") {
 		return Invalid("base_env", "the base of an environment is only for the policy caller; use set")
 	}
 	for _, kv := range r.Env.Set {
@@ -124,7 +127,7 @@ func (r RunCommand) checkTimes() *Error {
 	for _, t := range []struct {
 		name string
 		d    time.Duration
-	}{{"timeout", r.Timeout}, {"promote_after", r.PromoteAfter}, {"grace", r.Grace}} {
+	}{{"timeout", r.Timeout}, {"idle_timeout", r.IdleTimeout}, {"promote_after", r.PromoteAfter}, {"grace", r.Grace}} {
 		if t.d < 0 && t.name != "grace" || t.d > MaxDuration {
 			return Invalid(t.name, fmt.Sprintf("%s is %s; it must be positive and at most ten years", t.name, t.d))
 		}

@@ -24,7 +24,7 @@ type Subscribe struct {
 	Channel ChannelID // "": the node makes one
 	Resume  bool      // from the last acknowledged number; After is not used
 	After   Seq
-	Now     bool // only facts recorded from now on
+	Now     bool // only facts of what happens from now on
 	Own     bool // the host's own channel, outside the limit on channels
 	Window  int  // unacknowledged facts in flight; 0: DefaultWindow; at most MaxOutbox
 	Filter  Filter

@@ -27,6 +27,7 @@ type jobJSON struct {
 	Outcome     *messages.Outcome   `json:"outcome"`
 	ExitCode    *int                `json:"exit_code"`
 	Signal      *string             `json:"signal"`
+	Pipe        []int               `json:"pipe_statuses,omitempty"`
 	Cause       *messages.Cause     `json:"cause"`
 	Error       *messages.Error     `json:"error"`
 	OOM         *bool               `json:"oom"`
@@ -48,9 +49,19 @@ type jobJSON struct {
 	Waiting     bool                `json:"waiting_for_input"`
 	Secret      bool                `json:"waiting_for_secret"`
 	Terminal    *messages.Terminal  `json:"terminal"`
+	FullScreen  bool                `json:"full_screen,omitempty"`
 	Output      map[string]any      `json:"output"`
 	OnFinish    []noticeJSON        `json:"on_finish,omitempty"`
+	Live        *liveJSON           `json:"live,omitempty"`
 	Seq         messages.Seq        `json:"seq"`
+}
+
+type liveJSON struct {
+	Awaiting  messages.Awaiting `json:"awaiting,omitempty"`
+	CPUMS     int64             `json:"cpu_ms"`
+	Memory    int64             `json:"memory_bytes"`
+	Processes int               `json:"processes"`
+	Ports     any               `json:"ports,omitempty"`
 }
 
 type rusageJSON struct {
@@ -85,24 +96,30 @@ func referenceOf(j messages.Record) jobJSON {
 		Name: orNull(j.Name), Tag: orNull(j.Tag), Command: j.Command, Argv: j.Argv, Description: j.Description, StopSignal: j.StopSignal,
 		Mode: j.Mode, Backend: j.Backend, State: state, Background: j.Background,
 		Outcome: orNull(j.End.Outcome), Cause: orNull(j.End.Cause), Error: orNull(j.End.Err),
-		OutputOpen: j.OutputOpen, Children: j.End.Children,
+		OutputOpen: j.OutputOpen, Children: int(j.End.Children),
 		Survivors: orEmpty(j.End.Survivors), Flags: orEmpty(j.Flags), EnvDropped: orEmpty(j.EnvDropped),
 		TimeoutMS: milliseconds(j.Timeout, j.Timeout >= time.Millisecond), Deadline: utc(j.Deadline),
 		PID: orNull(j.PID), Isolation: j.Isolation, Dir: j.Dir,
 		Created: utc(j.Created), Started: utc(j.Started), Ended: utc(j.End.At),
 		DurationMS: milliseconds(j.Duration(), !j.Started.IsZero() && !j.End.At.IsZero()),
-		Waiting:    j.WaitingForInput, Secret: j.WaitingForSecret, Terminal: orNull(j.Terminal), Output: map[string]any{}, Seq: j.Seq,
+		Waiting:    j.WaitingForInput, Secret: j.WaitingForSecret, Terminal: orNull(j.Terminal), FullScreen: j.FullScreen, Output: map[string]any{}, Seq: j.Seq,
 	}
 	if j.End.Rusage != (messages.Rusage{}) {
 		o.Rusage = &rusageJSON{j.End.Rusage.User.Milliseconds(), j.End.Rusage.System.Milliseconds(), j.End.Rusage.MaxRSS}
 	}
-	o.Signal, o.ExitCode = orNull(j.End.Signal), j.End.Code
+	o.Signal, o.ExitCode, o.Pipe = orNull(j.End.Signal), j.End.Code, j.End.Pipe
 	if j.End.OOM != messages.Unknown {
 		oom := j.End.OOM == messages.Yes
 		o.OOM = &oom
 	}
 	for _, s := range j.Output {
 		o.Output[s.Stream.String()] = streamOf(s, j.HasFlag(messages.FlagOutputLost))
+	}
+	if now := j.Live; now != nil {
+		o.Live = &liveJSON{Awaiting: now.Awaiting, CPUMS: now.CPU.Milliseconds(), Memory: now.Memory, Processes: now.Processes}
+		if now.Ports != nil {
+			o.Live.Ports = now.Ports
+		}
 	}
 	for _, n := range j.OnFinish {
 		o.OnFinish = append(o.OnFinish, noticeJSON{n.To, n.State, n.Seq, n.Tries, orNull(n.Err)})

@@ -3,6 +3,7 @@ package messages
 import (
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,48 +24,60 @@ type record Record
 type jobObject struct {
 	record   `json:",embed"`
 	Duration *int64 `json:"duration_ms"` // nil: it has not ended, or never started
+
+	IdleTimeout time.Duration `json:"idle_timeout_ms,omitzero"` // of Record.Request, with the next
+	RerunOf     UID           `json:"rerun_of,omitzero"`
 }
 
 // MarshalJSON returns the job object of docs/cli.md. What is absent is null; lists are
 // never null, except argv of a job without one. Times are RFC 3339 in UTC with
 // nanoseconds; a time outside of its range is an error.
 func (j Record) MarshalJSON() ([]byte, error) {
-	o := jobObject{record: record(j)}
+	o := jobObject{record: record(j), IdleTimeout: j.IdleTimeout(), RerunOf: j.RerunOf()}
 	if !j.Started.IsZero() && !j.End.At.IsZero() {
 		o.Duration = new(j.Duration().Milliseconds())
 	}
 	if j.HasFlag(FlagOutputLost) {
-		return json.Marshal(&o, lostOutput)
+		return json.Marshal(&o, lostOutput())
 	}
-	return json.Marshal(&o, written)
+	return json.Marshal(&o, written())
 }
 
 // UnmarshalJSON reads a job object. It passes over fields that it does not know, which a
 // newer daemon may send.
 func (j *Record) UnmarshalJSON(b []byte) error {
 	var o jobObject
-	if err := json.Unmarshal(b, &o, read); err != nil {
+	if err := json.Unmarshal(b, &o, read()); err != nil {
 		return err
 	}
 	*j = Record(o.record)
+	if j.Request != nil {
+		j.Request.IdleTimeout, j.Request.RerunOf = o.IdleTimeout, o.RerunOf
+	}
 	return nil
 }
 
 // How the values of a type are written, where JSON shows them in another form than Go.
 var (
-	written    = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(writers, outputs(false))))
-	lostOutput = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(writers, outputs(true))))
-	writers    = json.JoinMarshalers(
+	written    = sync.OnceValue(func() json.Options { return writing(false) })
+	lostOutput = sync.OnceValue(func() json.Options { return writing(true) })
+	read       = sync.OnceValue(func() json.Options {
+		return json.WithUnmarshalers(json.JoinUnmarshalers(
+			json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *Version) error { return d.SkipValue() }),
+			json.UnmarshalFromFunc(readTristate), json.UnmarshalFromFunc(readDuration), json.UnmarshalFromFunc(readOutputs),
+		))
+	})
+)
+
+func writing(lost bool) json.Options {
+	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalToFunc(func(e *jsontext.Encoder, _ Version) error { return e.WriteToken(jsontext.Int(JSONVersion)) }),
 		json.MarshalToFunc(nullIfAbsent[string]), json.MarshalToFunc(nullIfAbsent[int]), json.MarshalToFunc(nullIfZero[Outcome]),
 		json.MarshalToFunc(nullIfZero[Cause]), json.MarshalToFunc(nullIfZero[Error]), json.MarshalToFunc(nullIfZero[Rusage]), json.MarshalToFunc(nullIfZero[Terminal]),
 		json.MarshalToFunc(writeState), json.MarshalToFunc(writeTristate), json.MarshalToFunc(writeTexts), json.MarshalToFunc(writeDuration), json.MarshalToFunc(writeTime),
-	)
-	read = json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *Version) error { return d.SkipValue() }),
-		json.UnmarshalFromFunc(readTristate), json.UnmarshalFromFunc(readDuration), json.UnmarshalFromFunc(readOutputs),
-	))
-)
+		outputs(lost),
+	)))
+}
 
 // absent reports whether the zero value of the field being written means that there is none.
 func absent(e *jsontext.Encoder) bool {

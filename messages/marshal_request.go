@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -16,23 +17,27 @@ import (
 // milliseconds; a grace of 0 is none, and one that is left out is the default. A text that is
 // not UTF-8 is {"base64": "…"} in place of the string. A null field is the same as an absent one.
 var (
-	requestWriters = json.WithMarshalers(json.JoinMarshalers(
-		json.MarshalToFunc(writeText[string]), json.MarshalToFunc(writeText[JobID]), json.MarshalToFunc(writeText[ScopePath]), json.MarshalToFunc(writeText[SessionID]),
-		json.MarshalToFunc(writeSpan), json.MarshalToFunc(writeInput), json.MarshalToFunc(writeShutdown),
-	))
-	requestReaders = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(readText[string]), json.UnmarshalFromFunc(readText[JobID]), json.UnmarshalFromFunc(readText[ScopePath]), json.UnmarshalFromFunc(readText[SessionID]),
-		json.UnmarshalFromFunc(readList[string]), json.UnmarshalFromFunc(readList[JobID]), json.UnmarshalFromFunc(readBool),
-		json.UnmarshalFromFunc(readSpan), json.UnmarshalFromFunc(readTerminal), json.UnmarshalFromFunc(readInput), json.UnmarshalFromFunc(readShutdown),
-	)))
+	requestWriters = sync.OnceValue(func() json.Options {
+		return json.WithMarshalers(json.JoinMarshalers(
+			json.MarshalToFunc(writeText[string]), json.MarshalToFunc(writeText[JobID]), json.MarshalToFunc(writeText[ScopePath]), json.MarshalToFunc(writeText[SessionID]),
+			json.MarshalToFunc(writeSpan), json.MarshalToFunc(writeInput), json.MarshalToFunc(writeShutdown),
+		))
+	})
+	requestReaders = sync.OnceValue(func() json.Options {
+		return json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+			json.UnmarshalFromFunc(readText[string]), json.UnmarshalFromFunc(readText[JobID]), json.UnmarshalFromFunc(readText[ScopePath]), json.UnmarshalFromFunc(readText[SessionID]),
+			json.UnmarshalFromFunc(readList[string]), json.UnmarshalFromFunc(readList[JobID]), json.UnmarshalFromFunc(readBool),
+			json.UnmarshalFromFunc(readSpan), json.UnmarshalFromFunc(readTerminal), json.UnmarshalFromFunc(readInput), json.UnmarshalFromFunc(readShutdown),
+		)))
+	})
 )
 
 // MarshalRequest returns a request as JSON.
-func MarshalRequest(v any) ([]byte, error) { return json.Marshal(v, requestWriters) }
+func MarshalRequest(v any) ([]byte, error) { return json.Marshal(v, requestWriters()) }
 
 // UnmarshalRequest reads a request. It refuses names that it does not know or that are given
 // twice. v may be partly filled then. The error may hold an *Error.
-func UnmarshalRequest(b []byte, v any) error { return json.Unmarshal(b, v, requestReaders) }
+func UnmarshalRequest(b []byte, v any) error { return json.Unmarshal(b, v, requestReaders()) }
 
 // base64Text is a text of any bytes.
 type base64Text struct {

@@ -15,7 +15,7 @@ type Outcome string
 const (
 	Exited        Outcome = "exited"          // by itself, with a code
 	Signaled      Outcome = "signaled"        // by a signal that troupe did not send
-	TimedOut      Outcome = "timed_out"       // stopped at its deadline
+	TimedOut      Outcome = "timed_out"       // stopped at its deadline, or because it wrote nothing for its idle timeout
 	Cancelled     Outcome = "cancelled"       // stopped for any other cause
 	FailedToStart Outcome = "failed_to_start" // the program could not be executed
 	Lost          Outcome = "lost"            // the engine does not know how it ended, and nothing of it is left
@@ -31,8 +31,11 @@ type End struct {
 	At        time.Time  `json:"finished_at" cbor:"6,keyasint,omitzero"` // zero until the job has finished
 	Rusage    Rusage     `json:"rusage" cbor:"7,keyasint,omitzero"`
 	OOM       Tristate   `json:"oom" cbor:"8,keyasint,omitzero"`                 // whether the kernel's OOM killer ended a process of it
-	Children  int        `json:"background_children" cbor:"9,keyasint,omitzero"` // processes of it that still run
+	Children  int32      `json:"background_children" cbor:"9,keyasint,omitzero"` // processes of it that still run
 	Survivors []Survivor `json:"survivors" cbor:"10,keyasint,omitzero"`          // that could not be stopped, or LeftCgroup
+	// Pipe has the statuses of the last pipeline of a command in a live bash or zsh, if one but
+	// the last is not 0; nil: none, or unknown.
+	Pipe []int `json:"pipe_statuses,omitempty" cbor:"11,keyasint,omitzero"`
 }
 
 // Status returns the exit status that the kernel gave, if it is known.
@@ -89,6 +92,7 @@ const (
 	ByNone     Party = ""
 	ByClient   Party = "client"   // StopCommand
 	ByDeadline Party = "deadline" // its own
+	ByIdle     Party = "idle"     // it wrote nothing for its idle timeout
 	ByScope    Party = "scope"    // its session or scope was closed
 	ByShutdown Party = "shutdown" // the node ends
 	ByQuota    Party = "quota"    // its output reached a quota with the policy kill
@@ -103,10 +107,15 @@ type Cause struct {
 	Signal string `json:"signal,omitempty" cbor:"3,keyasint,omitzero"` // "TERM", "KILL"
 }
 
+// IdleCause returns the cause of a job that wrote nothing for its idle timeout.
+func IdleCause(timeout time.Duration) Cause {
+	return Cause{By: ByIdle, Reason: "it printed nothing for " + timeout.String()}
+}
+
 // OutcomeOf returns the outcome of a job that was stopped for c.
 func (c Cause) OutcomeOf() Outcome {
 	switch c.By {
-	case ByDeadline:
+	case ByDeadline, ByIdle:
 		return TimedOut
 	case ByNone:
 		return Exited

@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The output conversation: a client reads what a job has written. The sink of a live job
 // answers, or the node's archive sink for a retired job.
@@ -19,6 +22,7 @@ type ReadOutput struct {
 	View   View
 	After  [2]int64 // of Both: bytes of stdout and of stderr that are not shown
 	Plain  bool     // without terminal control sequences
+	Final  bool     // plain, and each line as a terminal shows it in the end; without the alternate screen
 }
 
 // ViewKind is the shape of a view.
@@ -32,6 +36,7 @@ const (
 	ViewPage     ViewKind = "page"      // Lines from line Offset, counted from 1
 	ViewRange    ViewKind = "range"     // Bytes from byte Offset, raw in Data
 	ViewSize     ViewKind = "size"      // only the counts
+	ViewMatches  ViewKind = "matches"   // the lines that match Pattern, from Cursor on, at most Bytes
 )
 
 // View is a bounded excerpt of a log. Bytes 0 means 51,200.
@@ -40,6 +45,25 @@ type View struct {
 	Offset int64
 	Lines  int
 	Bytes  int
+
+	Pattern string // of ViewMatches: RE2, for each line by itself
+	Context int    // lines around each match
+	Times   bool   // the time of each line before its text
+	Cursor  string // OutputPage.Next of the page before; "": from the beginning
+}
+
+// MaxContext bounds View.Context.
+const MaxContext = 1000
+
+// CheckMatches returns the error of an invalid view of matches.
+func (v View) CheckMatches() *Error {
+	switch {
+	case v.Context < 0 || v.Context > MaxContext:
+		return Invalid("context", fmt.Sprintf("context is %d; it must be from 0 to %d", v.Context, MaxContext))
+	case v.Bytes < 0 || v.Bytes > MaxViewBytes:
+		return Invalid("bytes", fmt.Sprintf("bytes is %d; it must be from 0 to %d", v.Bytes, MaxViewBytes))
+	}
+	return nil
 }
 
 // MaxViewBytes bounds the bytes of one OutputPage.
@@ -61,7 +85,10 @@ type OutputPage struct {
 	LinesExact bool        `json:"lines_exact"`
 	Truncated  bool        `json:"truncated"` // a part of the log is not shown
 	Gaps       []OutputGap `json:"gaps"`
-	Closed     bool        `json:"closed"` // the log is sealed
+	Closed     bool        `json:"closed"`               // the log is sealed
+	FullScreen bool        `json:"full_screen,omitzero"` // of a final text: the log ends on the alternate screen
+	Matches    int         `json:"matches,omitzero"`     // lines of a view of matches that match
+	Next       string      `json:"next,omitzero"`        // View.Cursor of the next page of matches; "": this is the last
 }
 
 // OutputGap is the range [From, To) of a log, whose bytes were not kept.
@@ -76,6 +103,15 @@ type OutputSegment struct {
 	Stream   Stream
 	From, To int64
 	At       time.Time
+}
+
+// ArrivalText returns a time of output as text: RFC 3339 in UTC, to a second. Each has the
+// same width, also that of a time that is not known.
+func ArrivalText(at time.Time) string {
+	if at.IsZero() {
+		return fmt.Sprintf("%-20s", "-")
+	}
+	return at.UTC().Format(time.RFC3339)
 }
 
 // FollowOutput asks for one OutputGrew as soon as the log is larger than From.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ProcAttr is what the process of a job gets from its request beside program, place,
@@ -14,6 +15,8 @@ import (
 type ProcAttr struct {
 	Limits     Limits `json:"limits,omitzero" cbor:"1,keyasint,omitzero"`
 	StopSignal string `json:"stop_signal,omitzero" cbor:"2,keyasint,omitzero"` // begins a stop: "INT", "SIGINT", "2"; "": TERM
+
+	IdleTimeout time.Duration `json:"idle_timeout_ms,omitzero" cbor:"3,keyasint,omitzero"` // the job is stopped when it has written nothing for so long; 0: never
 }
 
 // Bounds of what is stored with each job. A longer text has only more zeros or repeats than a

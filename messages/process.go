@@ -8,6 +8,7 @@ import (
 // The process conversation: the engine reports what an OS process does.
 //
 //	engine --ProcessStarted | ProcessFailed--> command
+//	engine --ProcessStopping--> command               (the engine stops it by itself)
 //	engine --MainExited, ProcessExited--> command     (the result)
 //	engine --OutputClosed, TreeEnded--> command       (the end, maybe hours later)
 //
@@ -69,6 +70,13 @@ type ProcessFailed struct {
 	At    time.Time `cbor:"4,keyasint,omitzero"`
 }
 
+// ProcessStopping reports that the engine stops the process by itself: it was idle for too
+// long. The result follows, as after a stop of the command.
+type ProcessStopping struct {
+	ofProcess
+	Cause Cause `cbor:"1,keyasint,omitzero"`
+}
+
 // MainExited reports that the main process has exited while its output is drained or its
 // tree is stopped. The engine leaves it out if ProcessExited follows at once.
 type MainExited struct {
@@ -96,6 +104,7 @@ type ProcessExited struct {
 	Rusage     Rusage        `cbor:"12,keyasint,omitzero"`
 	Flags      []Flag        `cbor:"13,keyasint,omitzero"`
 	Dir        string        `cbor:"14,keyasint,omitzero"` // of a command in a live shell: the shell's directory now
+	Pipe       []int         `cbor:"15,keyasint,omitzero"` // of such a command: End.Pipe
 }
 
 // Sizes are the bytes written so far, by stream.
@@ -124,6 +133,7 @@ const (
 	FlagOutputLost     Flag = "output_lost"                // the process that held it died, and an output of it, or a part, is not stored
 	FlagSignalRefused  Flag = "signal_refused"             // a process of it sent its keeper a signal, which was refused
 	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
+	FlagErrexit        Flag = "errexit"                    // set -e ended it, and its live shell goes on
 	FlagReplaced       Flag = "session_replaced"           // its live shell was replaced before it; the state of the former one is lost
 	FlagNoSnapshot     Flag = "no_snapshot"                // its live shell started with it, without the user's shell snapshot
 	FlagBackground     Flag = "background_output_possible" // on a terminal: leftovers of earlier commands may have written into its output

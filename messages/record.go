@@ -76,6 +76,7 @@ type Record struct {
 	WaitingForInput  bool     `json:"waiting_for_input" cbor:"24,keyasint,omitzero"`
 	WaitingForSecret bool     `json:"waiting_for_secret" cbor:"25,keyasint,omitzero"` // waits for input on a terminal that does not echo
 	Terminal         Terminal `json:"terminal" cbor:"26,keyasint,omitzero"`           // last size set; zero: no terminal
+	FullScreen       bool     `json:"full_screen,omitzero" cbor:"-"`                  // its terminal shows the alternate screen; only in the reply to FindJob
 
 	Output   []StreamOutput `json:"output" cbor:"27,keyasint,omitzero"`
 	OnFinish []Notice       `json:"on_finish,omitempty" cbor:"28,keyasint,omitzero"` // notices of its end
@@ -83,7 +84,11 @@ type Record struct {
 
 	StopSignal string `json:"stop_signal,omitzero" cbor:"30,keyasint,omitzero"` // begins a stop, as in the request; "": TERM
 
+	Live *LiveState `json:"live,omitzero" cbor:"-"` // nil: not asked for, or not known
+
 	At time.Time `json:"-" cbor:"31,keyasint,omitzero"` // of the fact with the number Seq; in JSON that of the event
+
+	Request *RequestTerms `json:"request,omitzero" cbor:"32,keyasint,omitzero"` // what else is kept of the request; never changed; nil: recorded by an older build
 }
 
 // StreamOutput is the size and place of one stream of a job.
@@ -125,6 +130,22 @@ func (j Record) ExitCode() int {
 		return j.End.Shell()
 	}
 	return 0
+}
+
+// IdleTimeout returns for how long the job may write nothing; 0: for ever.
+func (j Record) IdleTimeout() time.Duration {
+	if j.Request == nil {
+		return 0
+	}
+	return j.Request.IdleTimeout
+}
+
+// RerunOf returns the job whose command this one runs again; "": none.
+func (j Record) RerunOf() UID {
+	if j.Request == nil {
+		return ""
+	}
+	return j.Request.RerunOf
 }
 
 // Kept reports whether the job stays when the client of its scope leaves: it is detached,

@@ -20,7 +20,7 @@ import (
 //
 // The live shell of a session runs Text as if it were typed there. It first changes to Dir
 // and exports the variables of Env, which stay for later commands. The policy of Env and its base
-// have no effect there. Detach, Umask, ProcAttr and another Shell are refused, since the command
+// have no effect there. Detach, Umask, Limits, StopSignal and another Shell are refused, since the command
 // has no process of its own.
 type RunCommand struct {
 	quiet
@@ -48,6 +48,8 @@ type RunCommand struct {
 	OnFinish []string `json:"on_finish,omitzero" cbor:"18,keyasint,omitzero"` // commands and URLs that receive a notice of the end
 	Store    `cbor:"19,keyasint,omitzero"`
 	ProcAttr `cbor:"20,keyasint,omitzero"`
+
+	RerunOf JobID `json:"rerun_of,omitzero" cbor:"21,keyasint,omitzero"` // runs the command of that job again: see Repeating; "": the command is Text or Argv
 }
 
 // Labels are what a client calls a job; the node reads only the Name.

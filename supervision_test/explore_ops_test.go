@@ -222,8 +222,8 @@ func (x *explorer) list() {
 	}
 	x.request(pick[any](x,
 		messages.ListJobs{Scope: x.scope(), Finished: x.chance(50)}, messages.FindJob{Job: x.job()}, messages.ListSessions{Recent: x.chance(50)}, messages.ListScopes{},
-		messages.AnnounceTask{Task: messages.Task{ID: "t", Scope: "a", Kind: "agent"}},
-		messages.UpdateTask{Task: messages.Task{ID: "t", Scope: "a", Ended: true}},
+		messages.AnnounceTask{ID: "t", Scope: "a", Kind: "agent"},
+		messages.UpdateTask{ID: "t", Scope: "a", Ended: true},
 	))
 }
 

@@ -62,9 +62,10 @@ func TestHouseMaps(t *testing.T) {
 	}
 }
 
-// public are the folders that another module may import: six are the API, the others seams that may change.
+// public are the folders that another module may import: six are the API, docs and contrib/systemd have files as
+// texts (a file is embedded where it lies), the others are seams that may change.
 var public = []string{
-	"", "messages", "host", "client", "spill", "spill/view",
+	"", "messages", "host", "client", "spill", "spill/view", "docs", "contrib/systemd",
 	"actors", "backends", "backends/local", "backends/keeper", "backends/kinds",
 }
 

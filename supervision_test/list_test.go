@@ -2,6 +2,7 @@ package supervision_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,31 +166,85 @@ func TestListKeepsTheYoungest(t *testing.T) {
 	}, plan{limits: actors.Limits{Finished: 2}, fake: fake.Options{Nature: fake.Obedient}})
 }
 
-// A host's own tasks are shown beside the jobs; one that has ended is shown once
-// more.
+// A host's own tasks are shown beside the jobs, those that have ended with the ended jobs.
 func TestListTasks(t *testing.T) {
 	inHouse(t, func(h *house) {
-		tasks := func(scope messages.ScopePath) (ids []messages.TaskID) {
-			for _, task := range reply[messages.JobList](h.ask(messages.ListJobs{Scope: scope})).Tasks {
-				ids = append(ids, task.ID)
+		tasks := func(r messages.ListJobs) (lines []string) {
+			for _, task := range reply[messages.JobList](h.ask(r)).Tasks {
+				lines = append(lines, fmt.Sprintf("%s/%s %s %s %t", task.Scope, task.ID, task.Kind, task.State, task.Ended))
 			}
-			return ids
+			return lines
 		}
-		refused(h.ask(messages.UpdateTask{Task: messages.Task{ID: "t1"}}), messages.NotFound)
-		for _, task := range []messages.Task{{ID: "t2", Scope: "a/b"}, {ID: "t1", Scope: "a"}, {ID: "t3", Scope: "c"}} {
-			reply[messages.Acknowledged](h.ask(messages.AnnounceTask{Task: task}))
+		done := func(r messages.Refusable) { reply[messages.Acknowledged](h.ask(r)) }
+		refused(h.ask(messages.UpdateTask{ID: "t1"}), messages.NotFound)
+		for _, r := range []messages.AnnounceTask{{ID: "t2", Scope: "a/b"}, {ID: "t1", Scope: "a"}, {ID: "t1", Kind: "sub-agent", State: "thinks"}} {
+			done(r)
+			h.after(time.Second)
 		}
-		wantList(h, "all", tasks(""), "t1", "t2", "t3")
-		wantList(h, "of a", tasks("a"), "t1", "t2")
-		reply[messages.Acknowledged](h.ask(messages.UpdateTask{Task: messages.Task{ID: "t1", Scope: "a", Ended: true}}))
-		wantList(h, "of another", tasks("c"), "t3")
-		wantList(h, "once more", tasks(""), "t1", "t2", "t3")
-		wantList(h, "then no more", tasks(""), "t2", "t3")
-		for i := range messages.MaxTasks - 2 {
-			reply[messages.Acknowledged](h.ask(messages.AnnounceTask{Task: messages.Task{ID: messages.TaskID(fmt.Sprintf("x%d", i))}}))
+		wantList(h, "all", tasks(messages.ListJobs{}), "a/b/t2 agent running false", "a/t1 agent running false", "main/t1 sub-agent thinks false")
+		wantList(h, "of a", tasks(messages.ListJobs{Scope: "a"}), "a/b/t2 agent running false", "a/t1 agent running false")
+		wantList(h, "in a state of jobs", tasks(messages.ListJobs{States: []messages.State{messages.Running}}))
+		done(messages.AnnounceTask{ID: "t1", Scope: "a"}) // again is no other
+		done(messages.UpdateTask{ID: "t1", Scope: "a", Ended: true})
+		done(messages.UpdateTask{ID: "t1", Scope: "a", Ended: true}) // nor is this
+		wantList(h, "live", tasks(messages.ListJobs{Scope: "a"}), "a/b/t2 agent running false")
+		for range 2 { // a list changes nothing
+			wantList(h, "ended too", tasks(messages.ListJobs{Scope: "a", Finished: true}), "a/b/t2 agent running false", "a/t1 agent completed true")
 		}
-		refused(h.ask(messages.AnnounceTask{Task: messages.Task{ID: "one too many"}}), messages.ResourceExhausted)
-		reply[messages.Acknowledged](h.ask(messages.AnnounceTask{Task: messages.Task{ID: "t2"}})) // again is no other
+		done(messages.AnnounceTask{ID: "t1", Scope: "a"})
+		wantList(h, "begun anew", tasks(messages.ListJobs{Scope: "a"}), "a/b/t2 agent running false", "a/t1 agent running false")
+	})
+}
+
+// A task ends with its scope, whose host may have died, and is listed as lost.
+func TestListTasksOfAnEndedScope(t *testing.T) {
+	inHouse(t, func(h *house) {
+		task := func(id messages.TaskID) messages.Task {
+			for _, task := range reply[messages.JobList](h.ask(messages.ListJobs{Finished: true})).Tasks {
+				if task.ID == id {
+					return task
+				}
+			}
+			return messages.Task{}
+		}
+		for path, end := range map[messages.ScopePath]messages.Refusable{"a": messages.ReleaseScope{Path: "a"}, "b": messages.CloseScope{Path: "b"}} {
+			reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: path}))
+			id := messages.TaskID(path)
+			reply[messages.Acknowledged](h.ask(messages.AnnounceTask{ID: id, Scope: path + "/sub"}))
+			reply[messages.ScopeClosed](h.ask(end))
+			want(h, "ended", task(id).Ended, true)
+			want(h, "state", task(id).State, messages.TaskLost)
+			reply[messages.Acknowledged](h.ask(messages.UpdateTask{ID: id, Scope: path + "/sub", State: "failed", Ended: true}))
+			want(h, "corrected state", task(id).State, "failed")
+		}
+		reply[messages.Acknowledged](h.ask(messages.AnnounceTask{ID: "never", Scope: "never/open"}))
+		refused(h.ask(messages.ReleaseScope{Path: "never"}), messages.NotFound)
+		want(h, "of a scope that was never open", task("never").State, messages.TaskLost)
+	})
+}
+
+// The table of tasks is bounded: a live one too many is refused, the oldest ended one goes.
+func TestListTasksIsBounded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		announce := func(n int) *client { return h.ask(messages.AnnounceTask{ID: messages.TaskID(fmt.Sprintf("x%d", n))}) }
+		for n := range messages.MaxTasks {
+			reply[messages.Acknowledged](announce(n))
+		}
+		refused(announce(messages.MaxTasks), messages.ResourceExhausted)
+		reply[messages.Acknowledged](announce(0))
+		for n := range messages.MaxEndedTasks + 1 {
+			reply[messages.Acknowledged](h.ask(messages.UpdateTask{ID: messages.TaskID(fmt.Sprintf("x%d", n)), Ended: true}))
+			h.after(time.Second)
+		}
+		all := reply[messages.JobList](h.ask(messages.ListJobs{Finished: true})).Tasks
+		want(h, "listed", len(all), messages.MaxTasks-1)
+		want(h, "the oldest", all[0].ID, "x1")
+		for _, bad := range []messages.AnnounceTask{
+			{}, {ID: "a b"}, {ID: "-a"}, {ID: "a", Scope: "a//b"}, {ID: "a", Kind: "a b"}, {ID: "a", State: strings.Repeat("x", 65)}, {ID: "a", Description: "\xff"},
+		} {
+			refused(h.ask(bad), messages.InvalidParams)
+		}
+		refused(h.ask(messages.AnnounceTask{ID: "a", Description: strings.Repeat("x", messages.MaxTaskAbout+1)}), messages.TooLarge)
 	})
 }
 

@@ -63,6 +63,27 @@ func TestNotifyFrom(t *testing.T) {
 	})
 }
 
+// The end of a job that a client was told of came before a subscription that follows, also if the
+// journal does not have it yet.
+func TestNotifyFromNowIsAfterWhatWasTold(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "before"}})
+		resume := make(chan struct{})
+		h.ledger.hold(resume)
+		p.Exit(0)
+		h.after(0)
+		wantWait(h.await(false, messages.Condition{}, "j1"), "satisfied", "j1")
+		now := h.subscribe(messages.Subscribe{Now: true}, true)
+		h.ledger.hold(nil)
+		close(resume)
+		h.after(0)
+		last := h.ledger.last()
+		want(h, "what the journal has", h.ledger.words("j1"), "started finished:exited retired")
+		h.runMany(1, "then")
+		wantList(h, "from now on", now.numbers(), through(last+1, h.ledger.last())...)
+	}, plan{slow: true})
+}
+
 // A filter lets through what it names: a scope with what is below it, a job,
 // the ends.
 func TestNotifyFilter(t *testing.T) {

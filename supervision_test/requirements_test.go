@@ -17,7 +17,7 @@ var updateRequirements = flag.Bool("update-requirements", false, "write docs/req
 type requirement struct{ number, group, strength, dialects, line string }
 
 // laterGroups come with the front ends that they are of.
-const laterGroups = "M N O"
+const laterGroups = "O"
 
 // TestRequirementsHaveTests: what must hold has a test that is named after it, and
 // docs/requirements.md tells which.

@@ -152,6 +152,30 @@ func TestShutdownLeavesJobs(t *testing.T) {
 	})
 }
 
+// A job that is over when a node leaves its jobs is settled first, also if the journal is slow: its
+// engine would keep the end, and a keeper would run on for it. A leftover does not delay the end.
+func TestShutdownSettlesEnds(t *testing.T) {
+	journals(t, func(h *house) {
+		_, left := h.start(messages.RunCommand{Program: messages.Program{Text: "leaves a process"}, Mode: messages.ModeAsync})
+		left.Leave(fake.Children{N: 1})
+		left.Exit(0)
+		_, p := h.start(messages.RunCommand{Program: messages.Program{Text: "ends"}, Mode: messages.ModeAsync})
+		h.after(time.Minute)
+		slow := make(chan struct{})
+		h.ledger.hold(slow)
+		p.Exit(0)
+		h.after(0)
+		time.AfterFunc(time.Second, func() { close(slow) })
+		begin := h.since()
+		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
+			h.Error(err)
+		}
+		want(h, "took", h.since()-begin, time.Second)
+		want(h, "ends that the engine keeps", len(h.engine.Unsettled()), 0)
+		h.engine.Close(false)
+	}, plan{})
+}
+
 // An end that is cut short by its caller returns at once; what is left is the
 // engine's to end. Asking again is harmless.
 func TestShutdownForced(t *testing.T) {

@@ -96,7 +96,8 @@ func (s *stage) times(who *actor.PID, message any) int {
 var timers = []string{
 	"lifecycle.Expired", "actors.waitTimeout", "actors.groupStopRetry", "actors.quietTick", "actors.outputProbeTick", "actors.readTimeout",
 	"actors.commit", "actors.shutdownTimeout", "actors.archiveTick", "actors.closeTick", "actors.confirmEnds", "actors.removeTick", "actors.trimTick", "actors.acksTick",
-	"actors.tryAgain", "actors.recordAgain", "actors.inputProbeTick", "actors.idleTick",
+	"actors.tryAgain", "actors.recordAgain", "actors.inputProbeTick", "actors.idleTick", "actors.scanTick",
+	"actors.queriesScanned", // what a scan beside the actors has found
 }
 
 // listen hears of dead letters: each is a message that was lost.

@@ -66,10 +66,42 @@ install_node() {
 	fi
 }
 
+# Of some packages tests need single files and none of the dependencies. A line of unpacked.txt
+# has the package, the SHA-512 of its tarball, and the files; the copy of the list beside them
+# tells what is there.
+install_unpacked() {
+	local list=tools/node/unpacked.txt there=tools/node/node_modules name package hash files tarball at
+	if [[ ! -d $there ]] || cmp -s "$list" "$there/.unpacked"; then
+		return
+	fi
+	if ! command -v npm >/dev/null; then
+		give_up "no npm on this machine; missing: the packages of $list"
+		return
+	fi
+	at=$(mktemp -d)
+	while read -r package hash files; do
+		name=${package%@*}
+		echo "deps: unpacking $package"
+		tarball=$at/$(cd tools/node && npm --loglevel=error pack --pack-destination "$at" "$package" </dev/null) || tarball=
+		if [[ -z $tarball ]] || ! sha512sum --check --status <<<"$hash  $tarball"; then
+			give_up "cannot get $package, or it has another hash"
+			rm -rf "$at"
+			return
+		fi
+		rm -rf "${there:?}/$name"
+		mkdir -p "$there/$name"
+		# shellcheck disable=SC2086 # the files are words
+		tar -xzf "$tarball" -C "$there/$name" --strip-components=1 $(printf 'package/%s ' $files)
+	done <"$list"
+	rm -rf "$at"
+	cp "$list" "$there/.unpacked"
+}
+
 if ((${#missing[@]} != 0)); then
 	install_programs
 fi
 install_node
+install_unpacked
 if [[ -z $lacking ]]; then
 	echo "deps: everything that tests need is here"
 elif [[ ${TROUPE_TEST_STRICT:-} == 1 ]]; then

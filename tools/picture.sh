@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Draws docs/demo.svg: runs the commands below with a real troupe in a state directory
-# of its own, and writes what a terminal shows as text in an SVG. Times, sizes and
-# process numbers have fixed values, so that two runs draw the same picture.
+# Draws docs/demo.svg: runs the commands below with a real troupe in a state directory of its
+# own, as a job of another troupe. The picture is the cast of that job (troupe logs --cast), as
+# text in an SVG. Times, sizes and process numbers have fixed values, so that two runs draw the
+# same picture.
 #
 #   tools/picture.sh [TROUPE [FILE]]     bin/troupe and docs/demo.svg are the defaults
 set -euo pipefail
@@ -11,8 +12,10 @@ troupe=${1:-bin/troupe}
 file=${2:-docs/demo.svg}
 
 home=$(mktemp -d)
+outer() { TROUPE_STATE=$home/outer TROUPE_SOCKET=$home/outer/daemon.sock "$troupe" "$@"; }
 finish() {
 	"$troupe" shutdown --stop-jobs --grace 0 >/dev/null 2>&1 || true
+	outer shutdown --stop-jobs --grace 0 >/dev/null 2>&1 || true
 	rm -rf "$home"
 }
 mkdir -m 700 "$home/bin" "$home/run" "$home/work"
@@ -22,8 +25,7 @@ unset TROUPE_SCOPE TROUPE_SOCKET TROUPE_STATE TROUPE_CONFIG
 trap finish EXIT
 cd "$home/work"
 
-commands=$(
-	cat <<'DEMO'
+cat >"$home/commands" <<'DEMO'
 troupe run -s dev 'cd /tmp; greet() { echo "hello from $PWD"; }'
 troupe run -s dev greet
 troupe run -b --name web 'setsid sleep 60 & echo listening; exec sleep 60'
@@ -33,21 +35,23 @@ troupe ps -a
 troupe stop web
 troupe show web
 DEMO
-)
-
-screen=$(
-	exec </dev/null 2>&1
-	while IFS= read -r command <&3; do
-		printf '$ %s\n' "$command"
-		eval "$command"
-	done 3<<<"$commands"
-)
+cat >"$home/demo" <<'DEMO'
+unset ${!TROUPE_*}
+while IFS= read -r command <&3; do
+	printf '$ %s\n' "$command"
+	eval "$command"
+done 3<"$HOME/commands"
+troupe shutdown --stop-jobs --grace 0 >/dev/null 2>&1
+DEMO
+outer run --env-policy caller --name demo 'exec bash "$HOME/demo" </dev/null' >/dev/null 2>&1
+screen=$(outer logs --cast demo | jq -j 'arrays | select(.[1] == "o") | .[2]' | tr -d '\r')
 sed -E \
 	-e '/^troupe: started the daemon/d' \
 	-e 's/running [0-9]+s/running 1s/; s/, [0-9]+s ago/, 0s ago/' \
 	-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}/2026-01-02 15:04:05/' \
 	-e 's/process  [0-9]+/process  4182/; s/isolation .*/isolation cgroup/' \
 	-e 's/uid  [0-9A-Z]{26}/uid  01KAP4YB3Z2M0Q8T5J7N6R9WXC/' \
+	-e 's/[0-9a-z.]+( +)[0-9.]+ MiB  setsid/0s\13.1 MiB  setsid/' \
 	-e 's/used .*/used  1ms user, 2ms system, 19 MiB/' \
 	-e "s|directory  .*|directory  /home/you|" <<<"$screen" |
 	awk '

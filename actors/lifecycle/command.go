@@ -65,6 +65,8 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 		return c.failed(e)
 	case messages.ProcessLost:
 		return c.lost(e)
+	case messages.ProcessStopping:
+		return c.stopping(e.Cause)
 	case messages.MainExited:
 		return c.draining()
 	case messages.ProcessExited:
@@ -189,6 +191,16 @@ func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Eff
 	return c, []Effect{Stop{cause, grace}, c.tell(messages.CommandStopping{})}
 }
 
+// stopping takes that the engine stops the job by itself.
+func (c Command) stopping(cause messages.Cause) (Command, []Effect) {
+	if c.Job.State != messages.Starting && c.Job.State != messages.Running {
+		return c, nil
+	}
+	j := c.edit()
+	j.State, j.End.Cause = messages.Stopping, cause
+	return c, []Effect{c.tell(messages.CommandStopping{})}
+}
+
 func (c Command) draining() (Command, []Effect) {
 	if c.Job.State == messages.Draining || c.Job.State == messages.Stopping {
 		return c, nil // a stopping job stays Stopping until it ends
@@ -230,7 +242,8 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	j.End.At = e.At
 	j.End.SetStatus(e.Status)
 	j.End.Cause, j.End.OOM, j.End.Rusage = e.Cause, e.OOM, e.Rusage
-	j.OutputOpen, j.End.Children, j.End.Survivors = e.OutputOpen, e.Children, e.Survivors
+	j.End.Pipe = e.Pipe
+	j.OutputOpen, j.End.Children, j.End.Survivors = e.OutputOpen, int32(e.Children), e.Survivors //nolint:gosec // processes of a machine
 	j.Flags = union(j.Flags, e.Flags)
 	c.outputs(e.Sizes, e.Outputs)
 	switch {

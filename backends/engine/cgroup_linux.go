@@ -127,6 +127,13 @@ func (g *cgroup) oomKills() int64 {
 	return n
 }
 
+// removed reports whether the cgroup is not there any more: it was emptied, and another process may
+// remove it then.
+func (g *cgroup) removed() bool {
+	var st unix.Stat_t
+	return g.all.platform.sys.StatAt(g.all.base, g.name, &st) == unix.ENOENT
+}
+
 // procs lists the processes in the cgroup and below it.
 func (g *cgroup) procs() []int {
 	if g.fd >= 0 {

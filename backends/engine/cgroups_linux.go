@@ -47,8 +47,8 @@ const (
 	maxSpoiled = 3
 )
 
-func newCgroups(h *platform) (*cgroups, error) {
-	root, err := cgroupRoot(h)
+func newCgroups(h *platform, of cgroupTexts) (*cgroups, error) {
+	root, err := cgroupRoot(h, of)
 	if err != nil {
 		return nil, err
 	}
@@ -92,29 +92,39 @@ func (c *cgroups) make() error {
 
 // cgroupRoot returns the directory of this process's cgroup, found by
 // /proc/self/mountinfo.
-func cgroupRoot(h *platform) (string, error) {
+func cgroupRoot(h *platform, of cgroupTexts) (string, error) {
 	if root := h.engine.opt.CgroupRoot; root != "" {
 		return root, nil
 	}
-	dir, err := ownCgroup(h.sys, "")
+	dir, err := of.dir("")
 	if err == nil && dir == "" {
 		err = errors.New("no cgroup v2 hierarchy is mounted, or the own cgroup is not in it")
 	}
 	return dir, err
 }
 
-// ownCgroup returns the directory of this process's cgroup of version 1 with a controller, or,
-// if that is "", of version 2; "": not visible.
-func ownCgroup(sys Sys, controller string) (string, error) {
+// cgroupTexts are the texts in which the kernel shows the cgroups of this process.
+type cgroupTexts struct {
+	mounts, member string
+	err            error // one cannot be read
+}
+
+func readCgroupTexts(sys Sys) cgroupTexts {
 	mounts, err := readFile(sys, unix.AT_FDCWD, "/proc/self/mountinfo")
 	if err != nil {
-		return "", fmt.Errorf("the mounts cannot be read: %w", err)
+		return cgroupTexts{err: fmt.Errorf("the mounts cannot be read: %w", err)}
 	}
 	member, err := readFile(sys, unix.AT_FDCWD, "/proc/self/cgroup")
 	if err != nil {
-		return "", fmt.Errorf("the own cgroup cannot be read: %w", err)
+		return cgroupTexts{err: fmt.Errorf("the own cgroup cannot be read: %w", err)}
 	}
-	return cgroupDir(string(mounts), string(member), controller), nil
+	return cgroupTexts{mounts: string(mounts), member: string(member)}
+}
+
+// dir returns the directory of this process's cgroup of version 1 with a controller, or, if
+// that is "", of version 2; "": not visible.
+func (t cgroupTexts) dir(controller string) (string, error) {
+	return cgroupDir(t.mounts, t.member, controller), t.err
 }
 
 // cgroupDir finds that directory in the text of the two files.
@@ -233,7 +243,7 @@ func (c *cgroups) forked(ok bool) {
 	}
 }
 
-// close ends the pool. Empty cgroups stay until remove.
+// close ends the pool. Other empty cgroups stay until remove.
 func (c *cgroups) close() {
 	c.mu.Lock()
 	idle := c.idle
@@ -242,6 +252,7 @@ func (c *cgroups) close() {
 	c.watch.close()
 	for _, g := range idle {
 		g.close()
+		_ = c.platform.sys.RmdirAt(c.base, g.name)
 	}
 }
 

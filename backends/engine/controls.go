@@ -154,7 +154,9 @@ func (j *job) performOne(c control) {
 		j.answer(c.to, messages.ControlDone{})
 	case backends.Resume:
 		j.acts()
+		j.idle.note() // before the pause ends, which the timer sees
 		j.paused.Store(false)
+		j.idle.proceed()
 		j.mu.Lock()
 		for _, s := range j.streams {
 			s.resume()

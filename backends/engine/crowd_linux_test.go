@@ -139,6 +139,30 @@ sleep 100`)
 	t.Logf("gone after %s", time.Since(began))
 }
 
+// A job whose last process forks its follower and ends, all the time, is over when the last one is:
+// a reading of the process table can show none of them.
+func TestFaultChainOfForks(t *testing.T) {
+	need.Program(t, "python3")
+	r := newRig(t)
+	done := filepath.Join(t.TempDir(), "done")
+	const chain = `import os, random, sys, time
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    if os.fork():
+        os._exit(0)
+    time.sleep(random.random() / 2000)
+open(sys.argv[1], "w")
+`
+	for range 3 {
+		e := r.start(r.argv("python3", "-c", chain, done))
+		await[messages.TreeEnded](e)
+		if _, err := os.Stat(done); err != nil {
+			t.Fatalf("the job is over before its last process: %v", err)
+		}
+		_ = os.Remove(done)
+	}
+}
+
 // limited is the beginning of a text that may have few processes.
 func limited(t *testing.T) string {
 	t.Helper()

@@ -18,6 +18,7 @@
 //	controls.go             performs and answers the controls of a job
 //	credits.go              one-time requests for OutputGrew
 //	deadline.go             the engine's own deadline of a job
+//	dismiss.go              waits for the jobs, or drops them, when the engine ends
 //	drain.go                drains a stream at the exit
 //	escapees.go             knows the processes that have left their cgroup
 //	escalation.go           stops a job: TERM, grace, KILL, survivors
@@ -29,6 +30,8 @@
 //	features.go             what the engine can use on this machine
 //	fork_inflight.go        the forks in progress
 //	fork_pool.go            threads that fork with their own umask and descriptors
+//	frozen.go               finds jobs that a signal has stopped
+//	idle_timer.go           stops a job that writes nothing
 //	input.go                standard input: queue and writer
 //	input_wait.go           detects jobs that wait for input
 //	job.go                  the state of a job and the order of its facts
@@ -36,9 +39,11 @@
 //	launch.go               starts one process
 //	leftovers.go            kills tagged processes of a dead node
 //	limits.go               gives jobs the limits of their request
+//	live_state.go           what the processes of jobs do and use now
 //	liveshell.go            the state of a live shell
 //	local.go                Local, the engine
 //	lookup.go               finds a program in the PATH
+//	main_process.go         the main process of a job
 //	memory.go               OOM kills, and the rank of jobs for them
 //	open_terminal.go        opens pseudo-terminals
 //	options.go              Options, and the failpoints

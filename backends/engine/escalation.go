@@ -47,10 +47,15 @@ func (l *escalation) waitsForTree() bool { return l != nil && l.includeMain }
 // stop starts the escalation, or shortens the grace of a running one. The first cause
 // stays.
 func (j *job) stop(c messages.Cause, grace time.Duration) {
-	now := time.Now()
-	until := now.Add(max(grace, 0))
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.stopLocked(c, grace)
+}
+
+// stopLocked does the work of stop for a caller that holds mu.
+func (j *job) stopLocked(c messages.Cause, grace time.Duration) {
+	now := time.Now()
+	until := now.Add(max(grace, 0))
 	if j.treeGone || j.phase == phaseDone {
 		return
 	}
@@ -341,51 +346,6 @@ func (j *job) nameSurvivors() {
 
 // errUnkillable reports a result without an exit.
 var errUnkillable = errors.New("the main process did not end within two seconds of its KILL")
-
-// await waits for the end of the tree, or until expired, and returns the survivors.
-func (j *job) await(expired <-chan struct{}) []messages.Survivor {
-	j.mu.Lock()
-	l := j.escalation
-	j.mu.Unlock()
-	if l != nil {
-		select {
-		case <-l.done:
-		case <-expired:
-		}
-	}
-	j.mu.Lock()
-	t, ended, survivors := j.tree, j.treeGone, j.survivors
-	j.mu.Unlock()
-	if t == nil || ended {
-		return survivors
-	}
-	return t.survivors()
-}
-
-// dismiss drops a job when the engine ends: it stops timers and reports, and seals logs
-// that still have writers.
-func (j *job) dismiss() {
-	j.mu.Lock()
-	streams := j.streams
-	timers := []*time.Timer{j.deadline, j.pause}
-	if j.escalation != nil {
-		timers = append(timers, j.escalation.checkTimer)
-	}
-	stdin := j.input.shut()
-	j.mu.Unlock()
-	for _, t := range timers {
-		if t != nil {
-			t.Stop()
-		}
-	}
-	stdin.close()
-	for _, s := range streams {
-		s.dismiss()
-	}
-	if j.shell != nil {
-		j.shell.shutdown()
-	}
-}
 
 // rest pauses for d. It returns false when the engine ends.
 func (h *platform) rest(d time.Duration) bool {

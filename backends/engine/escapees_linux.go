@@ -96,8 +96,12 @@ func (e *escapees) check(j *job, cgroup string) (mine, news bool) {
 }
 
 // maxChecks bounds the repetitions of a check or a scan during which orphans end: their
-// children may not have been listed.
-const maxChecks = 4
+// children may not have been listed. A scan without cgroups repeats short lists until it has
+// read maxListed orphans: in a chain of forks each list may show a process that ends meanwhile.
+const (
+	maxChecks = 4
+	maxListed = 1000
+)
 
 // checked is what one list of orphans shows.
 type checked struct {
@@ -225,9 +229,10 @@ func (e *escapees) forget(j *job) {
 // scan is a scan of all orphans.
 type scan struct {
 	*escapees
-	past  []*orphan    // of escapees, when the orphans were listed
-	dead  map[int]bool // without cgroups: orphans found dead in a list
-	lists int
+	past   []*orphan    // of escapees, when the orphans were listed
+	dead   map[int]bool // without cgroups: orphans found dead in a list
+	lists  int
+	listed int // orphans in all lists
 }
 
 func (e *escapees) begin() *scan {
@@ -247,6 +252,7 @@ func (s *scan) list() (pids []int, failed error) {
 	s.lists++
 	all, failed := s.h.reaper.children()
 	pids = s.h.reaper.orphanPIDs(all)
+	s.listed += len(pids)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.escapees.past {
@@ -265,7 +271,7 @@ func (s *scan) hasEnded(pid int) bool {
 	if s.h.cgroups == nil {
 		known := s.dead[pid] // and so was dead when the orphans were listed again
 		s.dead[pid] = true
-		return !known && s.lists < maxChecks
+		return !known && (s.lists < maxChecks || s.listed < maxListed)
 	}
 	if o := s.outside[pid]; o != nil {
 		delete(s.outside, pid)

@@ -165,7 +165,7 @@ func TestFaultAnEscapeeOfUnknownOrigin(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Fault = func(_ messages.UID, err error) { reports <- err } })
 	l := newLeaver(t, r)
 	other := r.up("echo up; sleep 100")
-	fork, forked := newGate(t), newGate(t)
+	fork, forked, last := newGate(t), newGate(t), newGate(t)
 	e := r.start(r.spec(l.leave() + "setsid " + l.bare("read x < "+fork.path+"; (read x < "+forked.path+"; exec sleep 1000) &") + " &" + l.echoes()))
 	pid := l.pid(e)
 	x := e.over()
@@ -183,12 +183,12 @@ func TestFaultAnEscapeeOfUnknownOrigin(t *testing.T) {
 		t.Errorf("%+v; process %d lives: %v", x, pid, lives(pid))
 	}
 
-	later := r.up("echo up; read x < " + l.gate.path)
+	later := r.up("echo up; read x < " + last.path)
 	gone := exitOf(t, pid)
 	fork.open()
 	gone()
 	forked.open()
-	l.gate.open()
+	last.open()
 	if x := later.over(); x.Children != 0 || len(x.Survivors) != 0 {
 		t.Errorf("%+v", x)
 	}

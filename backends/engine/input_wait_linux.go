@@ -46,7 +46,7 @@ func newAwaits(h *platform) *inputWatch {
 
 // awaitInput probes the job for span. It sends the reply after the first probe.
 func (h *platform) awaitInput(j *job, span time.Duration, to *answer) {
-	if h.probed.Reads == "" {
+	if h.reads() == "" {
 		j.answer(to, unseeable("cannot detect whether a job waits for input on this machine"))
 		return
 	}
@@ -203,24 +203,53 @@ func answerOf(seen inputState) messages.ProcessFact {
 	return messages.ControlDone{}
 }
 
-// seeInput probes a job and reports a change.
-func (j *job) seeInput() inputState {
+// inputProbe is the result of one probe of a job's input.
+type inputProbe struct {
+	seen   inputState
+	secret bool // the terminal does not echo
+	end    *pipeEnd
+	given  int // inputs before the probe
+}
+
+// stale reports whether the input has changed since the probe. The caller holds mu.
+func (p inputProbe) stale(in *input) bool {
+	return in.end != p.end || in.given != p.given || in.feeding
+}
+
+// probeInput probes the input of a job. pids lists the processes that may read it.
+func (j *job) probeInput(pids func() []int) inputProbe {
 	j.mu.Lock()
 	in := j.input
-	end, given, tree := in.end, in.given, j.tree
+	p := inputProbe{seen: unseen, end: in.end, given: in.given}
 	busy, over := in.feeding, j.phase != phaseRunning || in.end == nil
-	known := in.waiting
 	j.mu.Unlock()
-	seen, secret := unseen, false
 	switch {
 	case over:
 	case busy:
-		seen = notReading
-	case end.master != nil:
-		seen, secret = j.lookAtTerminal(end.master, tree)
+		p.seen = notReading
+	case p.end.master != nil:
+		p.seen, p.secret = j.lookAtTerminal(p.end.master, pids)
 	default:
-		seen = j.look(end, tree)
+		p.seen = j.look(p.end, pids)
 	}
+	return p
+}
+
+// pids returns the live processes of a job that has started.
+func (j *job) pids() []int {
+	j.mu.Lock()
+	t := j.tree
+	j.mu.Unlock()
+	return t.pids()
+}
+
+// seeInput probes a job and reports a change.
+func (j *job) seeInput() inputState {
+	j.mu.Lock()
+	in, known := j.input, j.input.waiting
+	j.mu.Unlock()
+	p := j.probeInput(j.pids)
+	seen := p.seen
 	said := seen != reads || known || j.caughtUp()
 	j.update(func() {
 		if !said && in.waitCount < maxBehind { // its prompt must be in the log first
@@ -229,13 +258,13 @@ func (j *job) seeInput() inputState {
 		} else {
 			in.waitCount = 0
 		}
-		if in.end != end || in.given != given || in.feeding {
+		if p.stale(in) {
 			if seen == reads { // it may read the new input
 				seen = notReading
 			}
 			return
 		}
-		in.reportWaiting(j, seen == reads, seen == reads && secret)
+		in.reportWaiting(j, seen == reads, seen == reads && p.secret)
 	})
 	return seen
 }
@@ -283,7 +312,7 @@ func (s *stream) caughtUp() bool {
 }
 
 // look probes the pipe before its readers: input that arrives between was not there.
-func (j *job) look(end *pipeEnd, t tree) inputState {
+func (j *job) look(end *pipeEnd, pids func() []int) inputState {
 	sys := j.engine.opt.Sys
 	r := pipeReadProbe{sys: sys}
 	seen := unseen
@@ -308,5 +337,5 @@ func (j *job) look(end *pipeEnd, t tree) inputState {
 	if err != nil || seen != reads {
 		return seen
 	}
-	return lookAt(t.pids(), r.process)
+	return lookAt(pids(), r.process)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -223,6 +224,38 @@ func TestAwaitedInputByPlace(t *testing.T) {
 		if waits || got != "done" {
 			t.Fatalf("a read of some pipe: %s, waits %v", got, waits)
 		}
+	}
+	g.open()
+	e.over()
+}
+
+// restless shows a thread as running at each first look for its place.
+type restless struct {
+	shy
+	looks atomic.Int64
+}
+
+func (s *restless) OpenAt(dir int, path string, flags int) (int, error) {
+	if strings.HasSuffix(path, "/wchan") && !strings.HasPrefix(path, "/proc/thread-self") && s.looks.Add(1)%2 == 1 {
+		path = os.DevNull
+	}
+	return s.shy.OpenAt(dir, path, flags)
+}
+
+// A thread that runs when it is looked at, and then sleeps elsewhere, reads nothing.
+func TestAwaitedInputOfAThreadThatRuns(t *testing.T) {
+	sys := &restless{shy: shy{Sys: kernel{}, hidden: []string{"/syscall"}}}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	g := newGate(t)
+	e := r.fed("echo up; read x < " + g.path)
+	e.grown(messages.Merged, 0)
+	for range 10 { // it is on its way there
+		if got, waits := e.look(); waits || got != "done" {
+			t.Errorf("a wait for a writer: %s, waits %v", got, waits)
+		}
+	}
+	if sys.looks.Load() == 0 {
+		t.Error("no place was looked at")
 	}
 	g.open()
 	e.over()

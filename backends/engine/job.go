@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"troupe/backends"
@@ -44,6 +43,7 @@ type job struct {
 	term     *terminal     // nil: none
 
 	deadline *time.Timer // of the deadline
+	idle     *idleTimer  // nil: no idle timeout
 	pause    *time.Timer // until the next attempt to fork
 	input    *input      // nil: the job has none
 	controls *controls   // nil: none were received
@@ -92,12 +92,14 @@ type mainExit struct {
 	rusage messages.Rusage
 	at     time.Time
 	oom    messages.Tristate
+	pipe   []int // of a command in a live shell: messages.End.Pipe
 }
 
 func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	j := &job{engine: e, id: s.ID, spec: &s, meta: s.Meta, proc: mainProcess{e: e, pidfd: -1}}
 	j.bound = b
 	j.credits.job = j
+	j.idle = newIdleTimer(j, s.Attr.IdleTimeout)
 	if typed := s.Stdio.Terminal != (messages.Terminal{}); typed || s.Stdio.Stdin == messages.StdinPipe {
 		j.input = &input{typed: typed}
 		if typed && s.Stdio.Ended {
@@ -230,7 +232,7 @@ func (j *job) sayExited(seq, last uint64) {
 		Seq: seq, Last: last, Status: j.exit.status, Cause: j.stoppedFor(), At: j.exit.at, Sizes: sizes, Outputs: j.outputs(),
 		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
 		OOM: j.exit.oom, Rusage: j.exit.rusage, Flags: append([]messages.Flag(nil), j.flags...),
-		Dir: j.cwd(),
+		Dir: j.cwd(), Pipe: j.exit.pipe,
 	})
 }
 
@@ -263,6 +265,7 @@ func (j *job) clean() {
 	j.mu.Lock()
 	t, timer, streams := j.tree, j.deadline, j.streams
 	j.deadline, j.streams = nil, nil
+	j.idle.end()
 	j.mu.Unlock()
 	for _, s := range streams {
 		if s.pumpFailed.Load() {
@@ -320,6 +323,9 @@ func (j *job) replayState() []messages.ProcessFact {
 	if j.exit != nil && !j.toldExited {
 		facts = append(facts, messages.MainExited{Status: j.exit.status, At: j.exit.at})
 	}
+	if j.idle != nil && j.idle.stopped && j.phase == phaseRunning {
+		facts = append(facts, messages.ProcessStopping{Cause: messages.IdleCause(j.idle.limit)})
+	}
 	if in := j.input; in != nil && in.reported && j.phase == phaseRunning { // the last report may have been lost
 		facts = append(facts, messages.InputWaiting{Waiting: in.waiting, Secret: in.secret})
 	}
@@ -344,56 +350,4 @@ func (j *job) fault(err error) {
 	j.flag(messages.FlagKeeperFault)
 	j.mu.Unlock()
 	j.engine.report(j.id, err)
-}
-
-// mainProcess is the main process of a job. Signals and reap share its lock, so that no
-// signal reaches another process with a reused number.
-type mainProcess struct {
-	e     *Local
-	mu    sync.Mutex
-	start uint64
-	pid   int   // 0: it never started
-	pidfd int32 // -1: none
-	gone  bool
-}
-
-// signal sends sig to the main process or its group. It returns false if the process
-// was reaped or never started.
-func (r *mainProcess) signal(sig syscall.Signal, group bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.pid == 0 || r.gone {
-		return false
-	}
-	pid := r.pid
-	if group {
-		pid = -pid // it leads a process session: the group exists as long as it does
-	}
-	return r.e.opt.Sys.Kill(pid, sig) == nil
-}
-
-// reap calls wait, which reaps the process.
-func (r *mainProcess) reap(wait func() error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	err := wait()
-	r.gone = true
-	return err
-}
-
-// reaped reports whether the main process was reaped.
-func (r *mainProcess) reaped() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.gone
-}
-
-// close closes the pidfd of a reaped process.
-func (r *mainProcess) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.pidfd >= 0 && r.gone {
-		_ = r.e.opt.Sys.Close(int(r.pidfd))
-		r.pidfd = -1
-	}
 }

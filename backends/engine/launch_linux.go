@@ -100,7 +100,7 @@ func (l *launch) find() *startError {
 }
 
 // fork forks, and again without the cgroup if the kernel refuses CLONE_INTO_CGROUP, as
-// containers may do (runc#4812).
+// containers may do (runc#4812). A cgroup that another process has removed is replaced.
 func (l *launch) fork() *startError {
 	err := l.try()
 	if err == unix.ENOENT && l.spec.Program != "" { // the cached path is outdated
@@ -108,6 +108,12 @@ func (l *launch) fork() *startError {
 		if fail := l.find(); fail != nil {
 			return fail
 		}
+		err = l.try()
+	}
+	for err == unix.ENOENT && l.cg != nil && l.cg.removed() {
+		l.cg.close()
+		l.cg = l.h.cgroups.take()
+		l.oom = l.oomKills()
 		err = l.try()
 	}
 	if err != nil && l.cg != nil && mayBeCgroup(err) {

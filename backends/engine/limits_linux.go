@@ -86,7 +86,10 @@ func cpuList(set *unix.CPUSet) string {
 
 // differs reports whether a job has other limits than each child of this process.
 func (h *platform) differs(l *messages.Limits) bool {
-	own := &h.limits
+	if l.Nice == 0 && l.CPUs == "" && len(l.Rlimits) == 0 {
+		return false
+	}
+	own := h.limits()
 	return l.Nice != 0 && l.Nice != own.Nice || l.CPUs != "" && l.CPUs != own.CPUs || len(l.Rlimits) > 0 && !slices.Equal(l.Rlimits, own.Rlimits)
 }
 
@@ -151,10 +154,10 @@ func (l *launch) limit(pid int) {
 		want, _ := messages.ParseRlimit(text)
 		given = l.h.setRlimit(pid, want) && given
 	}
-	if n := limits.Nice; n != 0 && n != l.h.limits.Nice && l.h.sys.SetNice(pid, n) != nil {
+	if n := limits.Nice; n != 0 && n != l.h.limits().Nice && l.h.sys.SetNice(pid, n) != nil {
 		given = false
 	}
-	if list := limits.CPUs; list != "" && list != l.h.limits.CPUs && !l.h.setCPUs(pid, list) {
+	if list := limits.CPUs; list != "" && list != l.h.limits().CPUs && !l.h.setCPUs(pid, list) {
 		given = false
 	}
 	if !given && !slices.Contains(l.io.flags, messages.FlagLimitsRefused) {

@@ -152,9 +152,17 @@ func (sh *liveShell) handleReport(r report) func() {
 	case r.runs: // or the shell exits
 		sh.setDir(r.cwd)
 		return s.opened
+	case r.pipe != nil: // its status follows
+		s.pipe = r.pipe
+		return nil
+	case r.errexit: // likewise
+		s.job.mu.Lock()
+		s.job.flag(messages.FlagErrexit)
+		s.job.mu.Unlock()
+		return nil
 	}
 	sh.setDir(r.cwd)
-	end := mainExit{at: time.Now(), status: messages.ExitStatus{Code: r.status}}
+	end := mainExit{at: time.Now(), status: messages.ExitStatus{Code: r.status}, pipe: s.pipe}
 	if s.part != nil { // the command keeps the terminal until its output is complete
 		s.sent = false
 		return func() { s.reported(end) }

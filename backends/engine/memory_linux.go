@@ -23,35 +23,50 @@ const (
 type sharedMemory struct {
 	sys   Sys
 	kills int    // a file with the count of OOM kills; -1: none
-	total uint64 // bytes; at that, the kernel kills
+	total uint64 // bytes; at that, the kernel kills; set by measure
 }
 
-// newSharedMemory finds the memory cgroup of this process: of version 1, or of version 2 with
-// its parents, in each of which a limit may be set.
-func newSharedMemory(h *platform) *sharedMemory {
-	m := &sharedMemory{sys: h.sys, kills: -1, total: ^uint64(0)}
+// newSharedMemory finds the count of OOM kills of the memory cgroup of this process: of version
+// 1, or of version 2 with its parents.
+func newSharedMemory(h *platform, own cgroupTexts) *sharedMemory {
+	m := &sharedMemory{sys: h.sys, kills: -1}
+	if dir, _ := own.dir("memory"); dir != "" {
+		m.open(dir + "/memory.oom_control")
+		return m
+	}
+	m.above(h, own, func(dir string) { m.open(dir + "/memory.events") })
+	return m
+}
+
+// above calls f for the cgroup of this process and those above it, of version 2.
+func (m *sharedMemory) above(h *platform, own cgroupTexts, f func(dir string)) {
+	dir, err := cgroupRoot(h, own)
+	var st unix.Stat_t
+	for ; err == nil && h.sys.StatAt(unix.AT_FDCWD, dir+"/cgroup.procs", &st) == nil; dir = filepath.Dir(dir) {
+		f(dir)
+	}
+}
+
+// measure finds how much memory there is. A limit may be set in any cgroup above this process.
+func (m *sharedMemory) measure(h *platform, own cgroupTexts) {
+	m.total = ^uint64(0)
 	var machine unix.Sysinfo_t
 	if unix.Sysinfo(&machine) == nil {
 		m.total = uint64(machine.Totalram) * uint64(machine.Unit)
 	}
-	if dir, _ := ownCgroup(h.sys, "memory"); dir != "" {
-		m.open(dir + "/memory.oom_control")
+	if dir, _ := own.dir("memory"); dir != "" {
 		text, _ := readFile(h.sys, unix.AT_FDCWD, dir+"/memory.stat")
 		if n, ok := keyed(text, "hierarchical_memory_limit"); ok {
 			m.total = min(m.total, uint64(n))
 		}
-		return m
+		return
 	}
-	dir, err := cgroupRoot(h)
-	var st unix.Stat_t
-	for ; err == nil && h.sys.StatAt(unix.AT_FDCWD, dir+"/cgroup.procs", &st) == nil; dir = filepath.Dir(dir) {
-		m.open(dir + "/memory.events")
+	m.above(h, own, func(dir string) {
 		text, _ := readFile(h.sys, unix.AT_FDCWD, dir+"/memory.max")
 		if n, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64); err == nil { // else it is "max"
 			m.total = min(m.total, n)
 		}
-	}
-	return m
+	})
 }
 
 // open keeps the file that counts OOM kills, unless there is one from a cgroup below.
@@ -116,11 +131,12 @@ func (m *sharedMemory) raise() int {
 }
 
 // findJobOOM sets the oom_score_adj of jobs: that of the user, or more than that of this process.
-func (h *platform) findJobOOM() {
+func (h *platform) findJobOOM(cgroup cgroupTexts) {
 	users := h.engine.opt.OOMScoreAdj
 	if users == nil {
 		return
 	}
+	h.memory.measure(h, cgroup)
 	own, err := readOOM(h.sys, h.self.pid)
 	if err != nil {
 		return

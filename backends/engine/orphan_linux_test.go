@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -158,11 +159,13 @@ func TestAnOrphanDoesNotWaitForAnExec(t *testing.T) {
 // sightless can look at no process: there is no descriptor for it.
 type sightless struct {
 	kernel
-	on atomic.Bool
+	on      atomic.Bool
+	refused atomic.Int32
 }
 
 func (s *sightless) OpenAt(dir int, path string, flags int) (int, error) {
 	if s.on.Load() && (strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "cgroup.") || strings.Contains(path, "/cgroup.")) {
+		s.refused.Add(1)
 		return -1, unix.EMFILE
 	}
 	return s.kernel.OpenAt(dir, path, flags)
@@ -193,6 +196,54 @@ func TestATreeEndsBehindAShortage(t *testing.T) {
 	time.AfterFunc(5*pollFirst, func() { sys.on.Store(false) })
 	await[messages.TreeEnded](e)
 	e.over()
+}
+
+// Leftovers that cannot be looked at are not gone: the job is over when they can be, and are.
+func TestLeftoversOfAGroupAreNotGoneUnseen(t *testing.T) {
+	sys := &sightless{}
+	r := newRig(t, func(o *Options) { o.Sys, o.Fault = sys, func(messages.UID, error) {} })
+	if r.e.Features().Isolation != messages.Group {
+		return // it does not read the table of processes
+	}
+	const leaves = "sleep 600 > /dev/null 2>&1 & echo $!; "
+	e := r.start(r.spec("set -m; " + leaves + leaves + "set +m; " + leaves))
+	await[messages.ProcessExited](e)
+	var apart, other, inGroup int
+	if _, err := fmt.Sscan(r.output(e, messages.Merged), &apart, &other, &inGroup); err != nil {
+		t.Fatal(err)
+	}
+	end := func(pid int) {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		until(t, func() bool { return unix.Kill(pid, 0) == unix.ESRCH })
+	}
+	end(inGroup)
+	sys.on.Store(true)
+	end(min(apart, other)) // the one that is waited for
+	until(t, func() bool { return sys.refused.Load() > 100 })
+	if has[messages.TreeEnded](e) {
+		t.Error("the job is over although a process of it lives")
+	}
+	sys.on.Store(false)
+	end(max(apart, other))
+	await[messages.TreeEnded](e)
+}
+
+// Where the kernel shows no processes, a leftover of a group is known to be there, and a stop ends it.
+func TestLeftoversOfAGroupWithoutProc(t *testing.T) {
+	sys := &sightless{}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	if r.e.Features().Isolation != messages.Group {
+		return // it does not read the table of processes
+	}
+	r.e.host.probed.NoProcesses = "of a test"
+	e := r.up("sleep 600 > /dev/null 2>&1 & echo up")
+	sys.on.Store(true)
+	defer sys.on.Store(false)
+	if x := await[messages.ProcessExited](e); x.Children != 1 {
+		t.Errorf("%d processes are left, want 1", x.Children)
+	}
+	e.proc.Stop(client(), 0)
+	await[messages.TreeEnded](e)
 }
 
 // Who cannot be looked at is not gone: a stop for want of descriptors ends all the same,

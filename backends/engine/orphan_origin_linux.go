@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// errUnseen reports a scan that could not inspect an existing child.
-var errUnseen = errors.New("a child of this process cannot be looked at")
+// errUnseen reports a scan that could not inspect an existing process.
+var errUnseen = errors.New("a process cannot be looked at")
 
 // look returns the live orphans by job, without those in its cgroup; under nil those of no
 // known job. After an error, orphans may be missing or assigned wrongly.

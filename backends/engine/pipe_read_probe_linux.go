@@ -112,16 +112,16 @@ func (r *pipeReadProbe) sleeps(pid int, thread string) bool {
 func (r *pipeReadProbe) suspect(pid int, tids []string) inputState {
 	for _, tid := range tids {
 		thread := procPath(pid, "task/"+tid+"/")
-		before := r.switches(thread)
-		if !r.sleeps(pid, thread) || !r.maybeReads(thread) {
+		before, where := r.switches(thread), r.place(thread)
+		if !r.sleeps(pid, thread) || !mayReadPipe(where) {
 			continue
 		}
 		ours, others, err := r.pipes(pid)
 		switch {
-		case r.switches(thread) != before: // it went on, and perhaps to another pipe
+		case !r.sleeps(pid, thread) || r.place(thread) != where || r.switches(thread) != before: // it went on, and perhaps to another pipe
 		case err != nil:
 			return denied(err)
-		case ours && (others || r.hidden(thread)):
+		case ours && (others || where == ""):
 			return blind
 		case ours:
 			return reads
@@ -139,12 +139,9 @@ func (r *pipeReadProbe) place(thread string) string {
 	return ""
 }
 
-func (r *pipeReadProbe) hidden(thread string) bool { return r.place(thread) == "" }
-
-// maybeReads reports whether a sleeping thread may be in a read of a pipe.
-func (r *pipeReadProbe) maybeReads(thread string) bool {
-	where := r.place(thread)
-	return where == "" || strings.Contains(where, "pipe_read") || strings.HasPrefix(where, "pipe_wait")
+// mayReadPipe reports whether a thread that sleeps at this place may be in a read of a pipe.
+func mayReadPipe(place string) bool {
+	return place == "" || strings.Contains(place, "pipe_read") || strings.HasPrefix(place, "pipe_wait")
 }
 
 // switches returns how often a thread went to sleep; "": unknown.

@@ -29,12 +29,14 @@ type platform struct {
 	reaper       *reaper        // nil: only the engine's own children are reaped
 	orphans      *orphanScanner // set with reaper
 	forkers      *forkPool
-	probed       Features
-	claim        sync.Once // of Options.Claim
+	probed       Features      // what every engine needs to know; features has the rest
+	reads        func() string // see canSeeReads
+	groupSignal  func() bool   // see canSignalGroups
+	claim        sync.Once     // of Options.Claim
 	forks        *inflightForks
-	inheritedFDs []int           // descriptors that a child would inherit, in order
-	limits       messages.Limits // of each child
-	masked       bool            // this process was started with blocked signals; only with Options.Own
+	inheritedFDs []int                  // descriptors that a child would inherit, in order
+	limits       func() messages.Limits // of each child
+	masked       bool                   // this process was started with blocked signals; only with Options.Own
 }
 
 func newHost(e *Local) (*platform, error) {
@@ -52,10 +54,13 @@ func newHost(e *Local) (*platform, error) {
 	h.probed = Features{Own: e.opt.Own, Isolation: messages.Group, NoProcesses: unseen}
 	h.pollset, h.processes, h.forks = newPollset(h), &processTable{h: h}, newForks()
 	h.forkers, h.inputWatch = newForkers(h), newAwaits(h)
-	h.findCgroups()
-	h.memory = newSharedMemory(h)
-	h.findJobOOM()
-	h.limits = limitsOfChildren(e.opt.SoftLimits)
+	own := readCgroupTexts(h.sys)
+	h.findCgroups(own)
+	h.memory = newSharedMemory(h, own)
+	h.findJobOOM(own)
+	h.limits = sync.OnceValue(func() messages.Limits { return limitsOfChildren(e.opt.SoftLimits) })
+	h.reads = sync.OnceValue(h.canSeeReads)
+	h.groupSignal = sync.OnceValue(h.canSignalGroups)
 	h.sealDescriptors()
 	if e.opt.Own {
 		if err := h.sys.Subreaper(); err != nil {
@@ -70,17 +75,17 @@ func newHost(e *Local) (*platform, error) {
 		h.clearSignals()
 		h.reaper = newOwnReaper(h)
 	}
-	h.probe()
+	h.describeTrees()
 	return h, nil
 }
 
 // findCgroups makes the engine's cgroups, if possible.
-func (h *platform) findCgroups() {
+func (h *platform) findCgroups(own cgroupTexts) {
 	if h.engine.opt.NoCgroup {
 		h.probed.NoCgroup = "switched off"
 		return
 	}
-	c, err := newCgroups(h)
+	c, err := newCgroups(h, own)
 	if err != nil {
 		h.probed.NoCgroup = err.Error()
 		return

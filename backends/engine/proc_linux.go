@@ -19,6 +19,8 @@ type proc struct {
 	state                byte
 	flags                uint64 // PF_… of the kernel's include/linux/sched.h
 	start                uint64 // clock ticks since boot
+	used                 uint64 // clock ticks of CPU time, with those of reaped children
+	resident             int64  // pages of memory
 }
 
 // dead reports whether only the entry in the process table is left. The state is that of the main
@@ -94,13 +96,23 @@ func readSmall(sys Sys, dir int, path string, room int) ([]byte, error) {
 
 func procPath(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
 
-// statProc reads one process; false: there is none.
+// statProc reads one process; false: there is none, or it cannot be read.
 func statProc(sys Sys, pid int) (proc, bool) {
+	p, err := readProc(sys, pid)
+	return p, err == nil
+}
+
+// readProc reads one process. isGone knows the error of one that there is not.
+func readProc(sys Sys, pid int) (proc, error) {
 	text, err := readFile(sys, unix.AT_FDCWD, procPath(pid, "stat"))
 	if err != nil {
-		return proc{}, false
+		return proc{}, err
 	}
-	return parseStat(pid, text)
+	p, ok := parseStat(pid, text)
+	if !ok {
+		return proc{}, errUnseen
+	}
+	return p, nil
 }
 
 // isGone reports whether an error means that a process has ended, rather than that it
@@ -114,7 +126,7 @@ func parseStat(pid int, text []byte) (proc, bool) {
 		return proc{}, false
 	}
 	f := bytes.Fields(text[i+1:])
-	if len(f) < 20 {
+	if len(f) < 22 {
 		return proc{}, false
 	}
 	number := func(i int) int {
@@ -126,6 +138,7 @@ func parseStat(pid int, text []byte) (proc, bool) {
 	return proc{
 		pid: pid, state: f[0][0], ppid: number(1), pgid: number(2), sid: number(3),
 		threads: number(17), flags: flags, start: start,
+		used: uint64(number(11) + number(12) + number(13) + number(14)), resident: int64(number(21)),
 	}, true
 }
 
@@ -187,18 +200,23 @@ func children(sys Sys, p proc) (pids []int, failed error) {
 	return pids, failed
 }
 
-// everyProcess reads the whole process table.
-func everyProcess(sys Sys) []proc {
-	names, _ := listDir(sys, unix.AT_FDCWD, "/proc")
-	procs := make([]proc, 0, len(names))
+// everyProcess reads the whole process table. After an error there may be more.
+func everyProcess(sys Sys) (procs []proc, failed error) {
+	names, failed := listDir(sys, unix.AT_FDCWD, "/proc")
+	procs = make([]proc, 0, len(names))
 	for _, n := range names {
-		if pid, err := strconv.Atoi(n); err == nil {
-			if p, ok := statProc(sys, pid); ok {
-				procs = append(procs, p)
-			}
+		pid, err := strconv.Atoi(n)
+		if err != nil {
+			continue
+		}
+		switch p, err := readProc(sys, pid); {
+		case err == nil:
+			procs = append(procs, p)
+		case !isGone(err):
+			failed = err
 		}
 	}
-	return procs
+	return procs, failed
 }
 
 // signalProc signals a process seen before. The pidfd and the start time exclude

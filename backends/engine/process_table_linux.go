@@ -12,14 +12,16 @@ type processTable struct {
 	running bool
 }
 
-// tableScan is one reading of the table: live processes, by process session.
+// tableScan is one reading of the table: processes by process session.
 type tableScan struct {
 	done     chan struct{}
 	sessions map[int][]proc
+	failed   error // there may be more processes
 }
 
-// take returns the processes of a process session, read after the call.
-func (c *processTable) take(sid int) []proc {
+// take returns the processes of a process session, dead ones too, read after the call. A reading
+// misses a process that was forked during it by one that ended before its turn.
+func (c *processTable) take(sid int) ([]proc, error) {
 	c.mu.Lock()
 	if c.next == nil {
 		c.next = &tableScan{done: make(chan struct{})}
@@ -31,7 +33,7 @@ func (c *processTable) take(sid int) []proc {
 	}
 	c.mu.Unlock()
 	<-mine.done
-	return mine.sessions[sid]
+	return mine.sessions[sid], mine.failed
 }
 
 func (c *processTable) loop() {
@@ -45,11 +47,11 @@ func (c *processTable) loop() {
 			return
 		}
 		now.sessions = make(map[int][]proc)
-		for _, p := range everyProcess(c.h.sys) {
-			if !p.dead() {
-				now.sessions[p.sid] = append(now.sessions[p.sid], p)
-			}
+		procs, err := everyProcess(c.h.sys)
+		for _, p := range procs {
+			now.sessions[p.sid] = append(now.sessions[p.sid], p)
 		}
+		now.failed = err
 		close(now.done)
 	}
 }

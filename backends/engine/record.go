@@ -34,6 +34,7 @@ type Record struct {
 	Sizes     messages.Sizes
 	Flags     []messages.Flag
 	Dir       string // directory of a live shell or its commands
+	Pipe      []int  // statuses of the last pipeline of such a command
 	OOM       messages.Tristate
 	Seq       uint64 // of the ProcessExited that follows a RecordDrained
 }
@@ -72,7 +73,7 @@ func (j *job) recordDrained(sizes messages.Sizes, seq uint64) {
 		j.engine.opt.Journal(Record{
 			Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.proc.pid, StartTime: j.proc.start, Sizes: sizes, Seq: seq,
 			Status: j.exit.status, Rusage: j.exit.rusage, Cause: j.stoppedFor(), OOM: j.exit.oom, Flags: append([]messages.Flag(nil), j.flags...),
-			Dir: j.cwd(),
+			Dir: j.cwd(), Pipe: j.exit.pipe,
 		})
 	}
 }

@@ -8,10 +8,12 @@ import (
 // report is a message of a live shell on its status FIFO: "NUL NONCE STATUS CWD NUL".
 // The first NUL separates it from garbage.
 type report struct {
-	about  string // nonce of a command, or reportReady, reportAgain or reportSync
-	runs   bool   // the command has opened its input, or exits: only cwd is set
-	status int
-	cwd    string // "": unknown
+	about   string // nonce of a command, or reportReady, reportAgain or reportSync
+	runs    bool   // the command has opened its input, or exits: only cwd is set
+	errexit bool   // set -e ends the command: nothing else is set
+	pipe    []int  // statuses of the command's last pipeline: nothing else is set
+	status  int
+	cwd     string // "": unknown
 }
 
 const (
@@ -19,7 +21,15 @@ const (
 	reportAgain = "again" // likewise: an interrupt may have lost a control line
 	reportSync  = "sync"  // likewise: all signals sent before have arrived
 	reportRuns  = "run"   // in place of a status
+
+	// In place of a status, before the report of that: an engine that does not know them
+	// passes over them.
+	reportErrexit = "errexit"
+	reportPipe    = "pipe" // in place of the directory, the statuses
 )
+
+// maxPipe bounds the members of a pipeline whose statuses are kept.
+const maxPipe = 256
 
 // maxReport bounds a report in bytes. A longer one has an unknown directory, as in the
 // kernel.
@@ -68,11 +78,35 @@ func parseReport(text []byte, cut bool) (r report, ok bool) {
 	if !cut && len(cwd) > 0 && cwd[0] == '/' {
 		r.cwd = string(cwd)
 	}
-	if string(status) == reportRuns {
+	switch string(status) {
+	case reportRuns:
 		r.runs = true
 		return r, true
+	case reportErrexit:
+		return report{about: r.about, errexit: true}, true
+	case reportPipe:
+		r.cwd, r.pipe = "", parsePipe(cwd)
+		return r, r.pipe != nil && !cut
 	}
 	n, err := strconv.ParseInt(string(status), 10, 64)
 	r.status = int(n & 0xff) // as a process would give it
 	return r, err == nil
+}
+
+// parsePipe parses the statuses of a pipeline. It returns nil unless the pipeline hides a
+// failure of a member that is not its last.
+func parsePipe(text []byte) (all []int) {
+	hidden := false
+	for word := range bytes.FieldsSeq(text) {
+		n, err := strconv.ParseUint(string(word), 10, 8)
+		if err != nil || len(all) == maxPipe {
+			return nil
+		}
+		hidden = hidden || len(all) > 0 && all[len(all)-1] != 0
+		all = append(all, int(n))
+	}
+	if !hidden {
+		return nil
+	}
+	return all
 }

@@ -33,6 +33,7 @@ type shellCommand struct {
 
 	sent     bool   // the shell has the nonce; guarded by shell.mu
 	repeats  int    // repeats of the control line; guarded by shell.mu
+	pipe     []int  // reported statuses of its last pipeline; guarded by shell.mu
 	baseline []proc // processes in the shell's tree at its start
 
 	released chan struct{} // closed when the shell has ended the command
@@ -296,14 +297,14 @@ func (s *shellCommand) begin() {
 	if c, own := t.(*cgroupTree); !own || !c.cg.all.memory { // the count of all jobs, by now
 		oom = of.engine.host.memory.oomKills()
 	}
-	s.shared = s.part != nil && s.anyLives(s.baseline)
+	if s.part != nil {
+		s.shared = s.anyLives(s.baseline)
+		s.acquireTerminal() // before any input can be typed
+	}
 	j.forked(child{
 		pid: of.proc.pid, start: of.proc.start, pidfd: -1, tree: &shellCommandTree{shellCommand: s, tree: t},
 		streams: s.stdio.streams, stdin: s.stdio.stdin, term: s.stdio.term, oom: oom, flags: s.stdio.flags,
 	})
-	if s.part != nil {
-		s.acquireTerminal()
-	}
 	sh.mu.Lock()
 	gone := sh.exited
 	var err error

@@ -211,6 +211,7 @@ func (j *job) forked(c child) {
 	if j.shell != nil {
 		j.shell.begin()
 	}
+	j.idle.begin()
 	j.enqueue(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 

@@ -304,6 +304,7 @@ func (s *stream) unblock() bool {
 		return false
 	}
 	s.blocked.Store(nil)
+	s.job.idle.proceed()
 	s.job.enqueue(messages.LogBlocked{Stream: s.which})
 	return true
 }

@@ -44,6 +44,7 @@ func (s *stream) tell() {
 
 // grew counts bytes copied into the log, and reports whether facts must be delivered.
 func (s *stream) grew(n int64) bool {
+	s.job.idle.note()
 	if s.reader == nil {
 		return s.job.credits.grow(s.which, n)
 	}

@@ -20,13 +20,24 @@ func (c *cgroups) sweep() {
 		if n == c.name || pid == 0 || theirs != space {
 			continue
 		}
-		if p, ok := statProc(c.platform.sys, pid); ok && p.start == start {
+		if c.mayLive(pid, start) {
 			continue
 		}
 		node := strings.TrimPrefix(n[:strings.LastIndexByte(n, '-')], "troupe-")
 		c.platform.probed.Swept = append(c.platform.probed.Swept, node)
 		c.clear(n)
 	}
+}
+
+// mayLive reports whether the process that has made a base directory may live. One that cannot be
+// looked at may, as without a descriptor, and so may one that has its pid, if it could not read its
+// own start time: the jobs are another engine's.
+func (c *cgroups) mayLive(pid int, start uint64) bool {
+	p, err := readProc(c.platform.sys, pid)
+	if err != nil {
+		return !isGone(err)
+	}
+	return start == 0 || p.start == start
 }
 
 // ownerOf parses the name of a base directory; pid 0: it is another name.

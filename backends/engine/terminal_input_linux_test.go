@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -192,4 +193,56 @@ func TestLongest(t *testing.T) {
 	if got := (&terminal{}).longest([]byte("a\rb\x03c"), modes); got != 5 {
 		t.Errorf("without ICRNL and ISIG: %d", got)
 	}
+}
+
+// terminalDriver runs the commands of a live shell on a terminal.
+const terminalDriver = `printf '\0ready 0 %s\0' "$PWD" >>'@DIR@/st'
+while IFS= read -r n <'@DIR@/ctl'; do
+  . '@DIR@/text'
+  s=$?
+  printf '\033]133;D;%s;%s\a' "$s" "${n%?}"
+  printf '\0%s %s %s\0' "${n%?}" "$s" "$PWD" >>'@DIR@/st'
+done
+`
+
+// What is typed for a command as it starts is not dropped with the rest of the input of the
+// command before.
+func TestFaultTypedAsTheCommandStarts(t *testing.T) {
+	sys := &dropping{}
+	r := newRig(t, func(o *Options) { o.Sys, o.ScriptDir = sys, o.Store.(interface{ Dir() (string, error) }).Dir })
+	size := messages.Terminal{Rows: 24, Cols: 80}
+	sh, _ := r.shell(func(s *backends.Spec) { s.Live.Files["driver"], s.Stdio.Terminal = terminalDriver, size })
+	c := r.in(sh.ID, "read x; echo got $x")
+	c.Stdio.Terminal = size
+	early := make(chan *ear, 1)
+	sys.first = sync.OnceFunc(func() {
+		e := <-early
+		e.types("early\n")
+		until(t, func() bool { return !r.controlled(e.id) }) // if it is not put off, it is typed now
+	})
+	e := r.start(c)
+	early <- e
+	e.over()
+	if got := r.output(e, messages.Merged); !strings.HasSuffix(got, "got early\r\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// controlled reports whether a control of a job is being performed.
+func (r *rig) controlled(id messages.UID) bool {
+	j := r.e.find(id)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.controls.busy
+}
+
+// dropping calls first before it drops input.
+type dropping struct {
+	kernel
+	first func()
+}
+
+func (d *dropping) FlushInput(master int) error {
+	d.first()
+	return d.kernel.FlushInput(master)
 }

@@ -63,14 +63,15 @@ func (s *stopsSys) Waitid(kind, id int, info *unix.Siginfo, options int) error {
 	return err
 }
 
-// tracedText is the text of a job of such a program.
+// tracedText is the text of a job of such a program. Without preemption by signals, of which one
+// would stop it before its exec.
 func tracedText(t *testing.T, parent int) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s=%d exec '%s'", tracedVar, parent, self)
+	return fmt.Sprintf("GODEBUG=asyncpreemptoff=1 %s=%d exec '%s'", tracedVar, parent, self)
 }
 
 // untilTraced waits until a process has stopped in a trace.

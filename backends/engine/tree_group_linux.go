@@ -51,18 +51,60 @@ func (g *groupTree) send(sig syscall.Signal) error {
 // members returns the live processes of the process session. Its number stays taken
 // while one lives.
 func (g *groupTree) members() []proc {
+	live, _, _ := g.look()
+	return live
+}
+
+// look reads the process session once. unreaped counts the dead processes of the main process's
+// group. After an error there may be more.
+func (g *groupTree) look() (live []proc, unreaped int, failed error) {
 	r := &g.job.proc
 	r.mu.Lock()
 	pid, start, gone := r.pid, r.start, r.gone
 	r.mu.Unlock()
-	var procs []proc
-	for _, p := range g.platform.processes.take(pid) {
-		if p.pid == pid && (gone || p.start != start) {
-			return nil // the number was reused: the session has ended
+	procs, failed := g.platform.processes.take(pid)
+	for _, p := range procs {
+		switch {
+		case p.dead():
+			if p.pgid == pid {
+				unreaped++
+			}
+		case p.pid == pid && (gone || p.start != start):
+			return nil, 0, nil // the number was reused: the session has ended
+		default:
+			live = append(live, p)
 		}
-		procs = append(procs, p)
 	}
-	return procs
+	return live, unreaped, failed
+}
+
+// Bounds of the readings that find no process of a group that exists.
+const (
+	mostReadings = 100
+	mostUnreaped = 3 // of those that find dead processes of it, whose parents may never reap them
+)
+
+// left returns the live processes for a decision whether the job is over. The group exists while
+// one of its processes does: a reading that shows none has missed one, and is repeated. So is one
+// that fails, as without a descriptor: an unseen end must not be reported.
+func (g *groupTree) left() []proc {
+	for readings, unreaped := 0, 0; readings < mostReadings && unreaped < mostUnreaped; {
+		live, dead, err := g.look()
+		pause := killPause
+		switch {
+		case len(live) > 0 || err == nil && !g.alive():
+			return live
+		case err != nil:
+			pause = blindPause
+		default:
+			readings++
+			unreaped += min(dead, 1)
+		}
+		if !g.platform.rest(pause) {
+			break
+		}
+	}
+	return nil
 }
 
 func (g *groupTree) count(tell func(int, bool)) {
@@ -71,9 +113,9 @@ func (g *groupTree) count(tell func(int, bool)) {
 		return
 	}
 	g.platform.engine.run(g.job, func() {
-		n := len(g.members())
-		if g.unseen() {
-			n = 1 // at least
+		n := 1 // at least
+		if !g.unseen() {
+			n = len(g.left())
 		}
 		tell(n, n == 0)
 	})
@@ -84,7 +126,7 @@ func (g *groupTree) unseen() bool { return g.platform.probed.NoProcesses != "" }
 
 func (g *groupTree) await(empty func()) {
 	if !g.unseen() {
-		g.platform.awaitProcs(g.job, g.members, empty)
+		g.platform.awaitProcs(g.job, g.left, empty)
 		return
 	}
 	g.platform.poll(g.job, func() bool {
@@ -142,7 +184,7 @@ func (g *groupTree) signal(sigs ...syscall.Signal) {
 	procs := g.members()
 	g.platform.engine.bounded(func() {
 		for _, p := range procs {
-			if p.pgid != pid || g.job.proc.reaped() && !g.platform.probed.GroupSignal {
+			if p.pgid != pid || g.job.proc.reaped() && !g.platform.groupSignal() {
 				signalProc(g.platform.sys, p, sigs...)
 			}
 		}

@@ -20,7 +20,7 @@ type ttyReadProbe struct {
 
 // lookAtTerminal probes the terminal before its foreground processes: input that
 // arrives between was not there. secret: the terminal would not echo.
-func (j *job) lookAtTerminal(master *readEnd, t tree) (seen inputState, secret bool) {
+func (j *job) lookAtTerminal(master *readEnd, pids func() []int) (seen inputState, secret bool) {
 	k := ttyReadProbe{sys: j.engine.opt.Sys}
 	group := 0
 	seen = unseen
@@ -29,7 +29,7 @@ func (j *job) lookAtTerminal(master *readEnd, t tree) (seen inputState, secret b
 		return seen, false
 	}
 	var front []int
-	for _, pid := range t.pids() {
+	for _, pid := range pids() {
 		if p, ok := statProc(k.sys, pid); ok && p.pgid == group && !p.dead() {
 			front = append(front, pid)
 		}

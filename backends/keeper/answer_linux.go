@@ -65,6 +65,8 @@ func (s *server) do(l *link, m message) error {
 		return s.list(l, m)
 	case askStates:
 		return s.sendStates(l, m)
+	case askLive:
+		return s.sendLive(l, m)
 	case askSave:
 		return s.save(m)
 	case askClose:

@@ -26,6 +26,7 @@
 //	client.go            Client, the daemon's side
 //	conn.go              a connection of datagrams
 //	connect.go           finds, greets or starts a keeper
+//	descriptors.go       descriptors for each job
 //	dir.go               the keeper's directory, lease and socket
 //	dir_removed.go       detects that the directory was removed
 //	end_foreign.go       ends a keeper of another protocol
@@ -50,6 +51,7 @@
 //	persist.go           moves logs of settled jobs to files
 //	pidfile.go           the pid file of a detached job
 //	process.go           a job as its owner holds it; repeats requests
+//	read_live.go         what the processes of jobs do and use now
 //	reconnect.go         receives, reconnects, resumes
 //	remote_log.go        reads logs through descriptors of the keeper
 //	replace_idle.go      replaces an idle keeper of another build

@@ -196,3 +196,10 @@ func Unnumbered(t *testing.T, answers ...messages.ProcessFact) (heard []messages
 	}
 	return heard
 }
+
+// AskUnknown sends a request that no keeper knows, as a later client may.
+func (c *Client) AskUnknown() error {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	return c.call(ctx, message{kind: sayResync - 1}, func(message) (bool, error) { return true, nil })
+}

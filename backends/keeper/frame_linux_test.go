@@ -67,6 +67,7 @@ func TestBodies(t *testing.T) {
 		messages.ControlDone{},
 		messages.ControlRefused{Err: messages.Error{Code: messages.NoInput}},
 		messages.InputWritten{Through: 9},
+		messages.ProcessStopping{Cause: messages.IdleCause(time.Second)},
 	} {
 		got, err := parseFact(factKind(f), encode(f))
 		if err != nil || !reflect.DeepEqual(got, f) {
@@ -166,6 +167,8 @@ func TestKeysOfBodies(t *testing.T) {
 		savedLog{},
 		stateReply{},
 		inventoryReply{},
+		liveRequest{},
+		liveReply{},
 		control{},
 		entry{},
 		messages.Error{},

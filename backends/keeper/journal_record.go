@@ -44,6 +44,7 @@ type entry struct {
 	Dir    string              `cbor:"19,keyasint,omitzero"` // directory of a live shell
 	OOM    messages.Tristate   `cbor:"20,keyasint,omitzero"`
 	Seq    uint64              `cbor:"21,keyasint,omitzero"` // also of settled
+	Pipe   []int               `cbor:"22,keyasint,omitzero"` // statuses of a command's last pipeline
 }
 
 // Kinds of entries that engine.Record does not have.
@@ -60,7 +61,7 @@ const (
 func entryOf(r engine.Record) entry {
 	return entry{
 		Kind: string(r.Kind), Job: r.Job, At: r.At, PID: r.PID, StartTime: r.StartTime, Cgroup: r.Cgroup, Isolation: r.Isolation,
-		Status: r.Status, Rusage: r.Rusage, Cause: r.Cause, Sizes: r.Sizes, Flags: r.Flags, Dir: r.Dir, OOM: r.OOM, Seq: r.Seq,
+		Status: r.Status, Rusage: r.Rusage, Cause: r.Cause, Sizes: r.Sizes, Flags: r.Flags, Dir: r.Dir, OOM: r.OOM, Seq: r.Seq, Pipe: r.Pipe,
 	}
 }
 

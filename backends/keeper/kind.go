@@ -31,6 +31,7 @@ const (
 	askDone                      // nothing; answered after all earlier requests
 	askStates                    // []messages.UID: states of these jobs' logs; answered
 	askSave                      // savedLog, with its descriptor: a log of a dead keeper
+	askLive                      // liveRequest; answered
 )
 
 // Messages of a keeper beside facts.
@@ -48,6 +49,7 @@ const (
 	sayFlush                     // acknowledge now
 	sayStates                    // []stated; more follow
 	sayStated                    // []stated; the last
+	sayLive                      // []liveReply
 )
 
 // Kinds of facts.
@@ -66,6 +68,7 @@ const (
 	factDone
 	factRefused
 	factWritten
+	factStopping
 )
 
 // Bodies of requests and answers, beside the facts of package messages.
@@ -109,6 +112,15 @@ type (
 		Job    messages.UID    `cbor:"1,keyasint,omitzero"`
 		Stream messages.Stream `cbor:"2,keyasint,omitzero"`
 		State  spill.State     `cbor:"3,keyasint,omitzero"`
+	}
+	// liveRequest asks what the processes of jobs do, until Before, a time of the clock.
+	liveRequest struct {
+		Jobs   []messages.UID `cbor:"1,keyasint,omitzero"`
+		Before time.Duration  `cbor:"2,keyasint,omitzero"`
+	}
+	liveReply struct {
+		Job   messages.UID       `cbor:"1,keyasint,omitzero"`
+		State messages.LiveState `cbor:"2,keyasint,omitzero"`
 	}
 	// inventoryReply is a job in the keeper's list.
 	inventoryReply struct {
@@ -237,6 +249,7 @@ var factForms = []factForm{
 	formOf[messages.ControlDone](factDone),
 	formOf[messages.ControlRefused](factRefused),
 	formOf[messages.InputWritten](factWritten),
+	formOf[messages.ProcessStopping](factStopping),
 }
 
 // factKind returns the kind of a fact; 0: no engine reports it.

@@ -166,7 +166,7 @@ func (s *server) factsOf(p *journaledJob, rebooted bool, survivors []messages.Su
 	var facts []messages.ProcessFact
 	if s.options.Alone || p.drained == nil || p.settled < p.drained.Seq {
 		exited := messages.ProcessExited{
-			Status: end.Status, Cause: end.Cause, At: end.At, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Survivors: survivors,
+			Status: end.Status, Cause: end.Cause, At: end.At, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Pipe: end.Pipe, Survivors: survivors,
 		}
 		if p.drained != nil {
 			exited.Seq = p.drained.Seq

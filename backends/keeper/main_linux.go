@@ -43,7 +43,7 @@ func Main(dir string, fd int, build string, noCgroup, alone bool, given limits.G
 	closeInherited(fd)
 	given = limits.Raise(given)
 	if limits.Refuse("keeper", limits.Examine(os.Getpid())) == nil { // Serve reports it
-		threads.Reserve()
+		threads.Reserve()()
 	}
 	debug.SetMemoryLimit(memoryLimit)
 	most := int64(maxErrors)

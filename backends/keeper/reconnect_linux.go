@@ -123,7 +123,7 @@ func (c *Client) handle(l *link, m message) {
 	case m.kind == sayFlush:
 		l.ack()
 		return
-	case m.kind == sayDone, m.kind == sayLog, m.kind == sayHeld, m.kind == sayListed, m.kind == sayStates, m.kind == sayStated, m.kind == sayClosed, m.kind == sayRefused:
+	case m.kind == sayDone, m.kind == sayLog, m.kind == sayHeld, m.kind == sayListed, m.kind == sayStates, m.kind == sayStated, m.kind == sayLive, m.kind == sayClosed, m.kind == sayRefused:
 		c.answered(m)
 		return
 	}

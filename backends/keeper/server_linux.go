@@ -37,6 +37,8 @@ type server struct {
 	end       sync.Once
 	cancel    context.CancelFunc // ends the jobs and the keeper when it is unreachable
 
+	liveReads chan struct{} // see sendLive
+
 	requestMu sync.Mutex // held while a client's requests are handled or a client is replaced
 
 	settled  chan messages.UID // jobs whose logs must outlive this process
@@ -76,7 +78,7 @@ type servedJob struct {
 func Serve(ctx context.Context, o Options) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	s := &server{options: o, jobs: map[messages.UID]*servedJob{}, ended: make(chan struct{}), cancel: giveUp, fdReserve: newSpareFiles(), settled: make(chan messages.UID, maxSettled)}
+	s := &server{options: o, jobs: map[messages.UID]*servedJob{}, ended: make(chan struct{}), cancel: giveUp, fdReserve: newSpareFiles(), settled: make(chan messages.UID, maxSettled), liveReads: make(chan struct{}, liveAtOnce)}
 	first, err := s.open()
 	if err != nil {
 		s.tellFailure(err)

@@ -1,7 +1,6 @@
 package ports
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -11,41 +10,27 @@ import (
 	"troupe/messages"
 )
 
-// listening is the state of a listening socket in /proc/net/tcp.
-const listening = "0A"
-
 // listens reports whether a process of the job has a socket that listens on port, on any
 // address of the machine.
 func listens(job messages.Record, port int) bool {
-	sockets := map[string]bool{} // links of their descriptors
+	links := map[string]bool{} // of their descriptors
+	want := fmt.Sprintf(":%04X", port)
 	for _, table := range []string{"tcp", "tcp6"} {
-		listeners(fmt.Sprintf("/proc/%d/net/%s", job.PID, table), port, sockets)
+		sockets(fmt.Sprintf("/proc/%d/net/%s", job.PID, table), listening, func(inode, local string) {
+			if strings.HasSuffix(local, want) {
+				links[link(inode)] = true
+			}
+		})
 	}
-	if len(sockets) == 0 {
+	if len(links) == 0 {
 		return false
 	}
 	for _, pid := range members(job) {
-		if holds(pid, sockets) {
+		if holds(pid, links) {
 			return true
 		}
 	}
 	return false
-}
-
-// listeners adds the sockets of a table that listen on the port to into, by link.
-func listeners(path string, port int, into map[string]bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	want := fmt.Sprintf(":%04X", port)
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text()) // sl local remote state queues timer retrnsmt uid timeout inode
-		if len(fields) > 9 && fields[3] == listening && strings.HasSuffix(fields[1], want) {
-			into["socket:["+fields[9]+"]"] = true
-		}
-	}
 }
 
 // members returns the processes of a job: those of its cgroup, or else its main process's
@@ -109,18 +94,10 @@ func stat(pid int) (ppid, sid int, ok bool) {
 }
 
 // holds reports whether a process has one of the sockets open.
-func holds(pid int, sockets map[string]bool) bool {
-	path := fmt.Sprintf("/proc/%d/fd", pid)
-	dir, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if link, err := os.Readlink(path + "/" + name); err == nil && sockets[link] {
-			return true
-		}
-	}
-	return false
+func holds(pid int, links map[string]bool) (does bool) {
+	_ = descriptors(pid, func(link []byte) bool {
+		does = links[string(link)]
+		return !does
+	})
+	return does
 }

@@ -29,6 +29,9 @@ type Options struct {
 	// Terminal is the size of each shell's terminal, unless the session or the command
 	// has another. The zero value puts all shells on pipes.
 	Terminal messages.Terminal
+	// KeepErrexit has a command that fails under set -e end alone, in bash and zsh. A shell
+	// exits otherwise, and in other shells.
+	KeepErrexit bool
 }
 
 // DefaultQueue bounds the commands that wait for one shell.

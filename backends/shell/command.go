@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/backends"
+	"troupe/internal/shelltext"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -49,12 +50,28 @@ func (h *command) start() *messages.Error {
 	}
 	h.mu.Unlock()
 	c := h.what
-	text := p.driver.scriptText(*c, p.backend.options.Prefix)
+	text, sameExports := s.textOf(*c)
 	h.setProcess(p.backend.engine.Start(backends.Spec{
-		ID: c.ID, In: s.id, Script: text, SameExports: s.keepsExports(text), Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
-		Umask: -1,
+		ID: c.ID, In: s.id, Script: text, SameExports: sameExports, Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
+		Umask: -1, Attr: messages.ProcAttr{IdleTimeout: c.Attr.IdleTimeout},
 	}, h.receive))
 	return nil
+}
+
+// textOf returns the text that the shell runs for a command, and whether that surely leaves
+// the exports as they are.
+func (s *shell) textOf(c backends.Command) (text string, sameExports bool) {
+	p := s.executor
+	plain, program := s.isPlain(), ""
+	script := p.driver.scriptOf(c, p.backend.options.Prefix)
+	found := shelltext.Examine(script.text, p.driver.grammar, plain)
+	if found.Broken {
+		program, _ = p.backend.findProgram(p.driver.program(p.at.Shell), p.at.Env)
+	}
+	if script.exports {
+		found.Change = max(found.Change, shelltext.Variables)
+	}
+	return p.driver.finish(script, found, program), plain && s.keepsExports(found.Change)
 }
 
 // setProcess takes the engine's process, and repeats the calls made before. It calls

@@ -6,10 +6,13 @@
 // package chooses the shell, supplies the driver script and builds each command's text.
 //
 //	backend.go       opens executors; its options
+//	check.go         has a command that does not parse refused by the shell's name
 //	command.go       gives one command to a shell, again if that has just died
 //	drivers.go       the driver of each kind of shell; finds its program
 //	executor.go      the executor of a session: checks, starts and closes
 //	exports.go       decides whether a command may change the exports
+//	keep.go          ends a command alone when it fails under set -e
+//	pipes.go         reports the statuses of a last pipeline
 //	script_text.go   builds the text of a command; quotes words
 //	shell.go         starts, adopts and replaces the live shell
 //	shell_owner.go   keeps the shells of a released executor

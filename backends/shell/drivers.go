@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/shelltext"
 	"troupe/messages"
 )
 
@@ -45,6 +46,11 @@ type driver struct {
 	cdWord string
 	or     string // runs what follows if the command before it fails
 	export func(name, quoted string) string
+
+	grammar shelltext.Grammar // of texts; NoGrammar: they run as they are
+	check   string            // a command that may not parse (check.go)
+	pipes   string            // follows a text that ends in a pipeline; "": nothing
+	keep    *strings.Replacer // makes a failure under set -e end the command alone; nil: it cannot
 }
 
 // driverFile is the name of the driver's file in the shell's directory.
@@ -71,15 +77,18 @@ func drivers() map[string]*driver {
 	posix := func(name string) *driver {
 		return &driver{
 			argv: []string{name, "-c", sourcedAgain, name}, script: posixDriver, quote: quotePOSIX, cdWord: "command cd", or: "|| ", export: exportPOSIX,
+			grammar: shelltext.POSIXGrammar, check: posixCheck,
 		}
 	}
 	return map[string]*driver{
 		"bash": {
 			argv: []string{"bash", "--norc", "--noprofile", "+H", "+o", "history", "-i"}, env: []string{"PROMPT_COMMAND=" + sourced},
 			script: bashDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
+			grammar: shelltext.BashGrammar, check: bashCheck, pipes: bashPipes, keep: bashKeep,
 		},
 		"zsh": {
 			argv: []string{"zsh", "-f", "-c", sourcedAgainZsh, "zsh"}, script: zshDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
+			grammar: shelltext.ZshGrammar, check: zshCheck, pipes: zshPipes, keep: zshKeep,
 		},
 		"fish": {
 			argv: []string{"fish", "--no-config", "-c", "source '@DIR@/" + driverFile + "'"}, script: fishDriver, quote: quoteFish, cdWord: "builtin cd", or: "; or ", export: exportFish,

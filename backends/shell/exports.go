@@ -25,16 +25,16 @@ func (p *executor) beginsPlain() bool {
 	return true
 }
 
-// keepsExports reports whether a text certainly leaves the exports unchanged. After a
-// text that may define anything, the shell is plain no longer.
-func (s *shell) keepsExports(text string) bool {
+// isPlain reports whether the text of a command shows what it changes.
+func (s *shell) isPlain() bool {
 	s.executor.mu.Lock()
-	plain := s.plain
-	s.executor.mu.Unlock()
-	if !plain {
-		return false
-	}
-	change := shelltext.StateChanges(text)
+	defer s.executor.mu.Unlock()
+	return s.plain
+}
+
+// keepsExports reports whether a text of a plain shell certainly leaves the exports
+// unchanged. After a text that may define anything, the shell is plain no longer.
+func (s *shell) keepsExports(change shelltext.StateChange) bool {
 	if change == shelltext.Anything {
 		s.executor.mu.Lock()
 		s.plain = false

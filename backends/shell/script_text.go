@@ -8,34 +8,54 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// scriptText builds the text that the shell runs. Directory and exports stand on the
-// first line of the command's text, so that line numbers in messages are right. The
-// directory is entered even if the shell is there: it may have been replaced under its
-// name.
-func (d *driver) scriptText(c backends.Command, prefix string) string {
-	var b strings.Builder
+// script is the text that the shell runs for one command.
+type script struct {
+	begin   string // enters the directory and exports variables, on the first line of the text
+	text    string // of the command
+	exports bool   // begin exports a variable
+}
+
+// scriptOf builds the script of a command. Directory and exports stand on the first line of
+// the command's text, so that line numbers in messages are right. The directory is entered
+// even if the shell is there: it may have been replaced under its name.
+func (d *driver) scriptOf(c backends.Command, prefix string) (s script) {
+	var begin, text strings.Builder
 	if c.Dir != "" {
-		b.WriteString(d.cd(c.Dir))
+		begin.WriteString(d.cd(c.Dir))
 	}
 	for _, kv := range c.Env {
 		if name, value, ok := strings.Cut(kv, "="); ok && isName(name) {
-			b.WriteString(d.export(name, d.quote(value)))
+			begin.WriteString(d.export(name, d.quote(value)))
+			s.exports = true
 		}
 	}
+	s.begin = begin.String()
 	if len(c.Argv) == 0 {
-		b.WriteString(shelltext.Prefixed(prefix, c.Text))
-		return b.String()
+		s.text = shelltext.Prefixed(prefix, c.Text)
+		return s
 	}
 	if d.name != "" {
-		b.WriteString("& ") // without it PowerShell prints a quoted word
+		text.WriteString("& ") // without it PowerShell prints a quoted word
 	}
 	for i, word := range c.Argv {
 		if i > 0 {
-			b.WriteByte(' ')
+			text.WriteByte(' ')
 		}
-		b.WriteString(d.quote(word))
+		text.WriteString(d.quote(word))
 	}
-	return b.String()
+	s.text = text.String()
+	return s
+}
+
+// finish returns the whole text of a script in a shell whose file is program.
+func (d *driver) finish(s script, found shelltext.Findings, program string) string {
+	switch {
+	case found.Broken && program != "":
+		return s.begin + d.checked(s.text, found.Before, program)
+	case found.Pipe:
+		return s.begin + s.text + d.pipes
+	}
+	return s.begin + s.text
 }
 
 // isName reports whether name is a valid variable name.

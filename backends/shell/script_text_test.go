@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"troupe/backends"
+	"troupe/internal/shelltext"
 )
 
 func TestTextOfACommand(t *testing.T) {
@@ -25,7 +26,7 @@ func TestTextOfACommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.scriptText(c.command, ""); got != c.want {
+		if got := d.finish(d.scriptOf(c.command, ""), shelltext.Findings{}, ""); got != c.want {
 			t.Errorf("%s: %q, want %q", c.shell, got, c.want)
 		}
 	}
@@ -41,13 +42,38 @@ func TestPowerShell(t *testing.T) {
 		t.Errorf("it is started with %q", words)
 	}
 	text := d.files()["driver.ps1"]
-	for _, part := range []string{"ready 0", "/ctl", "/st", "/out", "/err", ".in", "$global:LASTEXITCODE", "[int](-not $?)", "exit 125", "__troupe_n run"} {
+	for _, part := range []string{"ready 0", "/ctl", "/st", "/out", "/err", ".in", "$global:LASTEXITCODE", "[int](-not $?)", "exit 125", "__troupe_n run", "'sync 0 '"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("there is no %q in its driver", part)
 		}
 	}
 	if got := d.enter("/a"); got != "try { Set-Location -ErrorAction Stop -LiteralPath '/a'; return } catch {}\nSet-Location -ErrorAction Stop -LiteralPath '/'\n" {
 		t.Errorf("it enters by %q", got)
+	}
+}
+
+// On a terminal PowerShell writes there, and a fence before each report.
+func TestPowerShellOnATerminal(t *testing.T) {
+	d, err := driverOf("pwsh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := d.onTerminal()
+	if words := strings.Join(on.argv, " "); words != "pwsh -NoLogo -NoProfile -File @DIR@/driver.ps1" {
+		t.Errorf("it is started with %q", words)
+	}
+	for _, part := range []string{"/out", "/err"} {
+		if strings.Contains(on.script, part) {
+			t.Errorf("%q is in its driver", part)
+		}
+	}
+	for _, part := range []string{"    . $global:__troupe_t\n", "`e]133;D;$global:__troupe_s;$global:__troupe_n`a\")\n  __troupe_say \"$global:__troupe_n $global:__troupe_s ", `[Console]::Error.WriteLine("$_")`} {
+		if !strings.Contains(on.script, part) {
+			t.Errorf("there is no %q in its driver", part)
+		}
+	}
+	if !strings.Contains(strings.Join(d.argv, " "), "-NonInteractive") {
+		t.Error("the driver on pipes was changed")
 	}
 }
 

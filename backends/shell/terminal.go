@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"troupe/backends"
 	"troupe/messages"
@@ -17,7 +18,9 @@ import (
 
 var (
 	// reported matches the line by which a driver reports the end of a command.
-	reported = regexp.MustCompile(`(?m)^( *)(builtin|command) printf '\\0%s %s %s\\0'`)
+	reported = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^( *)(builtin|command) printf '\\0%s %s %s\\0'`)
+	})
 
 	// toTerminal opens the terminal as 0, 1 and 2 before each report: a command may have
 	// closed them or made them non-blocking. Other redirections go, since each costs a
@@ -36,6 +39,13 @@ var (
 		// The shell keeps no history, and shows no prompt when it reads on its own.
 		"builtin unset HISTFILE\n", "builtin unset HISTFILE\n  PS1='' PS2=''\n",
 	)
+
+	// pwshToTerminal leaves the output of PowerShell to the terminal.
+	pwshToTerminal = strings.NewReplacer(
+		` > "$global:__troupe_d/out" 2> "$global:__troupe_d/err"`, "", ` *> "$global:__troupe_d/out"`, "",
+		"[System.IO.File]::AppendAllText(\"$global:__troupe_d/out\", \"$_`n\")", `[Console]::Error.WriteLine("$_")`,
+		"  __troupe_say \"$global:__troupe_n $global:__troupe_s ", "  [Console]::Out.Write(\"`e]133;D;$global:__troupe_s;$global:__troupe_n`a\")\n  __troupe_say \"$global:__troupe_n $global:__troupe_s ",
+	)
 )
 
 // onTerminal returns the driver for a shell on a terminal; nil: not supported. There
@@ -50,10 +60,14 @@ func (d *driver) onTerminal() *driver {
 		t.argv = []string{"zsh", "-f", "-i", "-c", sourcedAgainZsh, "zsh"}
 	case "dash", "sh":
 		t.argv = append([]string{d.argv[0], "-m"}, d.argv[1:]...)
+	case "pwsh":
+		t.argv = slices.DeleteFunc(slices.Clone(d.argv), func(flag string) bool { return flag == "-NonInteractive" })
+		t.script = pwshToTerminal.Replace(d.script)
+		return &t
 	default:
 		return nil
 	}
-	t.script = reported.ReplaceAllString(toTerminal.Replace(d.script),
+	t.script = reported().ReplaceAllString(toTerminal.Replace(d.script),
 		`${1}${2} printf '\033]133;D;%s;%s\a' "$$__troupe_s" "$$__troupe_n"`+"\n"+`$0`)
 	switch d.argv[0] {
 	case "zsh": // reports of background jobs must not appear within another command's output
@@ -65,13 +79,19 @@ func (d *driver) onTerminal() *driver {
 // driver returns the driver of a shell for pipes or for a terminal.
 func (b *Backend) driver(shell string) (*driver, *messages.Error) {
 	d, err := driverOf(shell)
-	if err != nil || !b.onTerminals() {
-		return d, err
+	if err != nil {
+		return nil, err
+	}
+	if b.options.KeepErrexit {
+		d = d.keeping()
+	}
+	if !b.onTerminals() {
+		return d, nil
 	}
 	if d = d.onTerminal(); d == nil {
 		return nil, &messages.Error{
 			Code: messages.Unsupported, Reason: "shell", Message: fmt.Sprintf("a live %s cannot be on a terminal", cmp.Or(shell, DefaultShell)),
-			Hint: "use bash, zsh, dash or sh for this session, or open it without a terminal",
+			Hint: "use bash, zsh, dash, sh or pwsh for this session, or open it without a terminal",
 		}
 	}
 	return d, nil

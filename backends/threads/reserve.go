@@ -13,9 +13,10 @@ const (
 	most  = 64
 )
 
-// Reserve makes this process start the threads that it may need. They stay, idle: the runtime
-// ends a thread only with a goroutine that is locked to it.
-func Reserve() {
+// Reserve makes this process start the threads that it may need; the returned function waits
+// until they have started. They stay, idle: the runtime ends a thread only with a goroutine that
+// is locked to it.
+func Reserve() (started func()) {
 	n := min(2*runtime.GOMAXPROCS(0)+spare, most)
 	var all, gone sync.WaitGroup
 	all.Add(n)
@@ -27,5 +28,5 @@ func Reserve() {
 			all.Wait()
 		})
 	}
-	gone.Wait()
+	return gone.Wait
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // atLimit has as many calls block as there are threads for, when no thread can be made
 // any more.
 func atLimit(dir string) error {
-	Reserve()
+	Reserve()()
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0); err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func TestReserveTwice(t *testing.T) {
 		require.NoError(t, err)
 		return len(tasks)
 	}
-	Reserve()
+	Reserve()()
 	once := threads()
 	require.GreaterOrEqual(t, once, 2*runtime.GOMAXPROCS(0)+spare)
 	for range 10 {
-		Reserve()
+		Reserve()()
 	}
 	require.LessOrEqual(t, threads(), once+3, "there were %d", once)
 }

@@ -14,9 +14,9 @@ func attachCommand(m *cli.Main) *cobra.Command {
 	f := &attach.Flags{}
 	cmd := &cobra.Command{
 		Use: "attach [flags] JOB", Short: "Connect this terminal to a running job", Args: flags.OneJob, ValidArgsFunction: connect.JobIDs(m, false, 1),
-		Long: `Print the new output of a job (stderr on stderr if the streams are separate) and
-send it the typed input. One client has the input lease and types; the others watch.
-The detach keys leave the job running.
+		Long: `Connect this terminal to a running job: print its new output (stderr on stderr if
+the streams are separate) and send it the typed input. One client has the input lease
+and types; the others watch. The detach keys leave the job running.
 
 A job on a terminal gets each key, Ctrl-C too, and the size of this terminal; --watch
 shows its output unchanged. A job on pipes gets typed lines: Ctrl-C sends it INT,

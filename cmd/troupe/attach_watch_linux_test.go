@@ -74,8 +74,8 @@ func TestAttachShowsThePrompt(t *testing.T) {
 	sits.keys(t, "me\r")
 	p.ends(4)
 	w.ends(4)
-	for _, c := range []*console{sits, watches} {
-		if got, want := c.shown.String(), "name>\r\x1b[6Cme\r\nis:me\r\n"; got != want {
+	for c, begins := range map[*console]string{sits: "troupe: attached to job j1: ctrl-p ctrl-q leaves it running, and Ctrl-C goes to the job\r\n", watches: ""} {
+		if got, want := c.shown.String(), begins+"name>\r\x1b[6Cme\r\nis:me\r\n"; got != want {
 			t.Errorf("it showed %q, want %q", got, want)
 		}
 	}

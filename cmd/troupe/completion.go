@@ -12,6 +12,7 @@ import (
 	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/mcpserve"
+	"troupe/internal/cli/rpcserve"
 	"troupe/messages"
 )
 
@@ -19,11 +20,12 @@ func completionCommand(m *cli.Main) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use: "completion [flags] SHELL", Short: "Print a shell completion script", ValidArgs: shells,
-		Long: `Print a script that completes verbs, flags and jobs in bash, zsh, fish or
-powershell. It completes ids, and typed prefixes of names and ULIDs, of the
-daemon's jobs if the daemon answers at once.`,
+		Long: `Print a script that completes verbs, flags, jobs, sessions and scopes in bash, zsh,
+fish or powershell. Jobs are completed by id and name, and by typed prefixes of ULIDs,
+with their state and command, if the daemon answers at once.`,
 		Example: `  . <(troupe completion bash)
-  troupe completion zsh > "${fpath[1]}/_troupe"`,
+  troupe completion zsh > "${fpath[1]}/_troupe"
+  troupe completion fish > ~/.config/fish/completions/troupe.fish`,
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "SHELL") },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
@@ -56,28 +58,33 @@ daemon's jobs if the daemon answers at once.`,
 var bashWords string
 
 // flagWords lists the values of flags that take one of a fixed set.
-var flagWords = map[string][]string{
-	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states,
-	"outcome": connect.Outcomes, "sort": sortKeys,
-	"dialect": mcpserve.DialectNames,
+func flagWords() map[string][]string {
+	return map[string][]string{
+		"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states(),
+		"outcome": connect.Outcomes(), "sort": sortKeys,
+		"dialect": mcpserve.DialectNames,
+	}
 }
 
 // flagFree lists the flags with free values, which are not completed. Flags in neither list
 // complete file names.
 var flagFree = []string{
-	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
-	"offset", "older", "port", "promote-after", "quiet", "since", "timeout", "tools",
+	"after", "context", "description", "detach-keys", "env", "grace", "grep", "head", "http", "idle-timeout", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
+	"offset", "older", "port", "promote-after", "quiet", "since", "tail", "timeout", "tools",
 }
 
 // completeFlags registers completions for the flags of a verb: fixed values, scope paths,
 // directories, or nothing.
 func completeFlags(m *cli.Main, verb *cobra.Command) {
 	complete := map[string]cobra.CompletionFunc{"scope": connect.ScopePaths(m), "cwd": completeDirs, "dir": completeDirs, "stop-signal": signalWords}
-	for name, words := range flagWords {
+	for name, words := range flagWords() {
 		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
-	if verb.Name() == "serve" {
+	switch verb.Name() {
+	case "serve":
 		complete["state"] = completeDirs
+	case "rpc":
+		complete["dialect"] = cobra.FixedCompletions(rpcserve.DialectNames, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for _, name := range flagFree {
 		complete[name] = cobra.NoFileCompletions
@@ -109,13 +116,14 @@ func signalWords(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 }
 
 // flagName matches the line of a flag in a help text.
-var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+const flagName = `(?m)^ +(?:-\w, )?--([\w-]+)`
 
 // plainUsages removes the backquotes around value names from the usages of flags. A help
 // text interprets them; cobra's completion prints them.
 func plainUsages(root *cobra.Command) {
+	names := regexp.MustCompile(flagName)
 	for _, verb := range append(root.Commands(), root) {
-		for _, m := range flagName.FindAllStringSubmatch(verb.Flags().FlagUsages(), -1) {
+		for _, m := range names.FindAllStringSubmatch(verb.Flags().FlagUsages(), -1) {
 			if f := verb.Flags().Lookup(m[1]); f != nil {
 				f.Usage = strings.ReplaceAll(f.Usage, "`", "")
 			}

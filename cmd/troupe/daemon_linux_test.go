@@ -36,7 +36,7 @@ func TestAttachedAtATerminal(t *testing.T) {
 	second.keys(t, "mine\r")
 	first.shown.has(t, "got mine")
 	second.keys(t, "\x10\x11")
-	second.shown.has(t, "left job talk; it keeps running")
+	second.shown.has(t, "left job talk, which continues; troupe attach talk comes back")
 	q.ends(0)
 
 	second, q = openTerminal(t), d.beside("attach", "--take", "talk")

@@ -15,7 +15,7 @@ func deadlineCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: connect.JobIDs(m, false, 1),
 		Args: func(cmd *cobra.Command, args []string) error { return flags.Exactly(cmd, args, "JOB", "+D|D|none") },
-		Long: "Extend the deadline of a job by D (+10m), set it to D from now (10m), or remove it\n(none).",
+		Long: "Change the deadline of a job: extend it by D (+10m), set it to D from now (10m), or\nremove it (none).",
 	}
 	var r messages.ChangeDeadline
 	check := func(a *connect.Command) (err error) {

@@ -17,7 +17,9 @@
 //	mcp.go             serve agents over MCP
 //	promote.go         move a job to the background
 //	ps.go              list jobs
+//	rerun.go           run the command of a job again
 //	rm.go              remove finished jobs and their output
+//	rpc.go             the verb rpc
 //	run.go             run a command
 //	scopes.go          list scopes
 //	screen.go          print the screen of a job

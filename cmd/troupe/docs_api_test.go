@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"regexp"
 	"testing"
@@ -20,7 +21,7 @@ func TestAPIProgramsRun(t *testing.T) {
 	require.NoError(t, err)
 	programs := map[string]string{}
 	for _, m := range regexp.MustCompile("(?s)```(sh|python|js)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		programs[m[1]] = m[2]
+		programs[m[1]] = cmp.Or(programs[m[1]], m[2])
 	}
 	runtime := t.TempDir()
 	require.NoError(t, os.Chmod(runtime, 0o700))

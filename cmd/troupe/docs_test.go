@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +76,7 @@ func same(t *testing.T, what string, documented, there []string) {
 // verb finds a command of the program as it is built.
 func verb(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	root := newRoot(&cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	root := newRoot(&cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, nil)
 	root.InitDefaultHelpCmd()
 	cmd, _, err := root.Find([]string{name})
 	if err != nil || cmd == root && name != "" {
@@ -178,7 +179,10 @@ func TestTheManualHasTheVerbs(t *testing.T) {
 
 func TestTheManualHasTheFieldsOfTheRecord(t *testing.T) {
 	t.Parallel()
-	tagged, err := json.Marshal(messages.Record{Labels: messages.Labels{Tag: "t"}, StopSignal: "INT"}) // what these jobs do not have
+	tagged, err := json.Marshal(messages.Record{ // what these jobs do not have
+		Labels: messages.Labels{Tag: "t"}, StopSignal: "INT", FullScreen: true, Live: &messages.LiveState{}, End: messages.End{Pipe: []int{1, 0}},
+		Request: &messages.RequestTerms{IdleTimeout: time.Second, RerunOf: "01"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +206,7 @@ func TestTheReadmeRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile(`(?m)^go run \./cmd/troupe run '([^']+)'`).FindSubmatch(readme)
+	m := regexp.MustCompile(`(?m)^go run \./cmd/troupe run --no-daemon '([^']+)'`).FindSubmatch(readme)
 	if m == nil {
 		t.Fatal("the README has no first command")
 	}
@@ -220,7 +224,7 @@ func TestTheReadmeRuns(t *testing.T) {
 		t.Errorf("it printed %q", got)
 	}
 	p.ends(3)
-	p = programFor(t, long).bash("go run . run '" + string(m[1]) + "'")
+	p = programFor(t, long).bash("go run . run --no-daemon '" + string(m[1]) + "'")
 	p.Dir = "." // the README says ./cmd/troupe, from the root
 	p.withGoCaches().start()
 	if got := p.rest(); got != "hello from troupe\n" {

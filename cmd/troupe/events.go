@@ -26,6 +26,7 @@ type eventFlags struct {
 	cursor     string
 	scope, job string
 	ends       bool
+	background bool
 }
 
 func eventsCommand(m *cli.Main) *cobra.Command {
@@ -45,6 +46,7 @@ stored.`,
 	set.StringVar(&f.scope, "scope", "", "only events at and below the scope `PATH`")
 	set.StringVar(&f.job, "job", "", "only events of `JOB`")
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs, one for each job")
+	set.BoolVar(&f.background, "background", false, "only events of jobs in the background")
 	_ = cmd.RegisterFlagCompletionFunc("job", connect.JobIDs(m, true, 0))
 	set.Bool("json", false, "print one object per line")
 	return connect.NewCommand(m, cmd, f.check, func(a *connect.Command) error {
@@ -85,14 +87,21 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 		if err != nil {
 			return err
 		}
-		if err := printEvent(a, e); err != nil {
-			return err
+		if f.shows(e) {
+			if err := printEvent(a, e); err != nil {
+				return err
+			}
 		}
 		if err := at.write(e.Seq); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shows reports whether an event is printed: what is no longer stored is always reported.
+func (f *eventFlags) shows(e api.Event) bool {
+	return !f.background || e.Kind == api.FactsDropped || e.Job != nil && e.Job.Background
 }
 
 // cursor is the file with the number of the last event that was printed; "" is none. A kill

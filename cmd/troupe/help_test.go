@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"troupe/internal/cli"
 	"troupe/internal/cli/flags"
@@ -23,7 +24,7 @@ func printed(t *testing.T, args ...string) string {
 	}
 	defer out.Close()
 	m := &cli.Main{In: os.Stdin, Out: out, Err: os.Stderr}
-	root := newRoot(m)
+	root := newRoot(m, args)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
@@ -68,6 +69,71 @@ func TestTheHelpFitsATerminal(t *testing.T) {
 	}
 }
 
+// The help of a verb begins with what it does, as the list of verbs says it.
+func TestTheHelpBeginsWithWhatTheVerbDoes(t *testing.T) {
+	for _, cmd := range verbs(t) {
+		begin, _, _ := strings.Cut(printed(t, cmd.Name(), "--help"), " ")
+		if does, _, _ := strings.Cut(cmd.Short, " "); begin != does {
+			t.Errorf("the help of %s begins with %s, the list of verbs with %s", cmd.Name(), begin, does)
+		}
+	}
+}
+
+// The list of verbs begins with the six that most users need. The topics end the help.
+func TestTheHelpBeginsWithSixVerbs(t *testing.T) {
+	help := printed(t, "--help")
+	_, list, _ := strings.Cut(help, "\nBegin with:\n")
+	first, _, _ := strings.Cut(list, "\n\n")
+	if got := strings.Join(firstWords(first), " "); got != "run ps logs attach wait stop" {
+		t.Errorf("it begins with %s", got)
+	}
+	_, topics, _ := strings.Cut(help, "\nTopics (troupe help TOPIC):\n")
+	if got := strings.Join(firstWords(topics), " "); got != "exit-status keys config environment" {
+		t.Errorf("it ends with the topics %s", got)
+	}
+}
+
+// The flags of run are in groups, each flag in one, in the order in which they are defined.
+func TestTheFlagsOfRunAreInGroups(t *testing.T) {
+	help := printed(t, "run", "--help")
+	_, list, _ := strings.Cut(help, "\nWhat to run:\n")
+	groups := map[string]string{} // by flag
+	title, titles := "What to run", []string{"What to run"}
+	for line := range strings.Lines(list) {
+		switch name, begins := strings.CutSuffix(line, ":\n"); {
+		case begins && name == "Exit status":
+			list = ""
+		case begins && !strings.HasPrefix(line, " "):
+			title, titles = name, append(titles, name)
+		}
+		if list == "" {
+			break
+		}
+		for name := range helpFlags(line) {
+			groups[name] = title
+		}
+	}
+	verb(t, "run").Flags().VisitAll(func(f *pflag.Flag) {
+		if groups["--"+f.Name] == "" {
+			t.Errorf("--%s is in no group", f.Name)
+		}
+	})
+	for name, want := range map[string]string{
+		"--cwd": "What to run", "-b": "Background and notices", "--on-finish": "Background and notices", "--pty": "Terminal and input",
+		"--timeout": "Deadline and stop", "--json": "Output", "--name": "Name and owner", "--help": "Name and owner",
+	} {
+		if groups[name] != want {
+			t.Errorf("%s is in the group %q of %v, want %q", name, groups[name], titles, want)
+		}
+	}
+	for _, word := range []string{"run -b ", "run --pty ", "--on-finish '"} {
+		examples, _, _ := strings.Cut(help, "\nWhat to run:\n")
+		if !strings.Contains(examples, word) {
+			t.Errorf("no example has %s", word)
+		}
+	}
+}
+
 // What the verbs do begins in one column.
 func TestTheHelpListsVerbsInColumns(t *testing.T) {
 	columns := map[int]string{}
@@ -84,7 +150,7 @@ func TestTheHelpListsVerbsInColumns(t *testing.T) {
 // A flag that takes one of some words is completed by them, one that takes a file by
 // files, and no other by files that it does not take.
 func TestFlagsAreCompleted(t *testing.T) {
-	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true, "--cursor": true}
+	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true, "--cursor": true, "--listen": true}
 	for _, cmd := range verbs(t) {
 		for flag, value := range helpFlags(cmd.Flags().FlagUsagesWrapped(flags.HelpWidth)) {
 			got := strings.TrimSpace(printed(t, "__complete", cmd.Name(), flag, ""))
@@ -107,7 +173,8 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{"rm", "--outcome", "exited\nsignaled\ntimed_out\ncancelled\nfailed_to_start\nlost\n:4"},
 		{"serve", "--state", ":16"},
 		{"write", "--keys", ":4"},
-		{"mcp", "--dialect", "core\nomp\nopencode\ncopilot\n:4"},
+		{"mcp", "--dialect", "core\nomp\nopencode\ncopilot\ncodelia\n:4"},
+		{"rpc", "--dialect", "codelia\nomp\npi\n:4"},
 		{"mcp", "--tools", ":4"},
 	} {
 		if got := strings.TrimSpace(printed(t, "__complete", c.verb, c.flag, "")); got != c.want {
@@ -124,6 +191,7 @@ func TestArgumentsAreCompleted(t *testing.T) {
 		has, ends string
 	}{
 		{[]string{"help", ""}, "run\tRun a command and exit with its status\n", ":4"},
+		{[]string{"help", "exit"}, "exit-status\tWhat the exit statuses of troupe mean\n", ":4"},
 		{[]string{"help", "run", ""}, "", ":4"},
 		{[]string{"scopes", ""}, "", ":4"},
 		{[]string{"signal", "j1", ""}, "\nTERM\n", ":4"},
@@ -142,10 +210,10 @@ func TestArgumentsAreCompleted(t *testing.T) {
 // existing one.
 func TestVerbsOfOthersAreAnsweredWithOurs(t *testing.T) {
 	ours := map[string]bool{}
-	for _, verb := range newRoot(&cli.Main{}).Commands() {
+	for _, verb := range newRoot(&cli.Main{}, nil).Commands() {
 		ours[verb.Name()] = verb.IsAvailableCommand()
 	}
-	for other, verb := range elsewhere {
+	for other, verb := range elsewhere() {
 		if _, is := ours[other]; is || !ours[verb] {
 			t.Errorf("%s is answered with %s", other, verb)
 		}

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
+	cmap "github.com/orcaman/concurrent-map"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
@@ -11,13 +13,16 @@ import (
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/run"
+	"troupe/internal/cli/terminal"
 )
 
-// version is set by the linker (see the Makefile); "" is a plain go build.
-var version string
+// version, and the commit with its date, are set by the linker (see the Makefile); "" is a plain
+// go build.
+var version, commit, date string
 
 func main() {
-	m := &cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
+	cmap.SHARD_COUNT = 1 // the actor library has 1,024 of these maps: 32 parts of each cost 65,000 allocations
+	m := &cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Linked: cli.Linked{Version: version, Commit: commit, Date: date}}
 	keepOwnBits(m)
 	os.Exit(dispatch(m, run.OwnArguments()))
 }
@@ -36,7 +41,7 @@ func keepOwnBits(m *cli.Main) {
 
 // dispatch runs the verb of the arguments and returns the exit status.
 func dispatch(m *cli.Main, args []string) int {
-	root := newRoot(m)
+	root := newRoot(m, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	if err == nil {
@@ -45,8 +50,8 @@ func dispatch(m *cli.Main, args []string) int {
 	return out.Finish(m, err, flags.ErrorsAsJSON(m, cmd, args))
 }
 
-// newRoot builds the root command with all verbs.
-func newRoot(m *cli.Main) *cobra.Command {
+// newRoot builds the root command and the verbs that the arguments need.
+func newRoot(m *cli.Main, args []string) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "troupe VERB [flags] [ARG...]",
@@ -87,35 +92,85 @@ everything they started, and reports exactly once how each one ended.`,
 	root.Flags().SortFlags = false
 	cobra.EnableCommandSorting = false // the help lists what most users need first
 	root.SetHelpCommandGroupID("more")
-	for _, g := range verbGroups(m) {
+	addVerbs(m, root, args)
+	return root
+}
+
+// addVerbs adds the verb that the arguments name. Help, completion and the hints for an unknown
+// verb need all verbs.
+func addVerbs(m *cli.Main, root *cobra.Command, args []string) {
+	one := isVerb(args)
+	for _, g := range verbGroups() {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, verb := range g.verbs {
-			verb.GroupID = g.id
-			completeFlags(m, verb)
-			root.AddCommand(verb)
+		for _, v := range g.verbs {
+			if one && v.name != args[0] {
+				continue
+			}
+			cmd := v.command(m)
+			cmd.GroupID = g.id
+			if !one { // only cobra's hidden verbs complete
+				completeFlags(m, cmd)
+			}
+			root.AddCommand(cmd)
 		}
 	}
-	for _, verb := range []*cobra.Command{keeperCommand(m), terminalGuardCommand(m)} { // troupe's own processes
-		root.AddCommand(verb)
+	for _, v := range ownVerbs() {
+		if !one || v.name == args[0] {
+			root.AddCommand(v.command(m))
+		}
 	}
-	return root
+}
+
+// listedVerb is a verb and the function that makes its command.
+type listedVerb struct {
+	name    string
+	command func(*cli.Main) *cobra.Command
 }
 
 // verbGroup is a part of the list of verbs.
 type verbGroup struct {
 	id, title string
-	verbs     []*cobra.Command
+	verbs     []listedVerb
 }
 
 // verbGroups returns the verbs in groups: first those that most users need.
-func verbGroups(m *cli.Main) []verbGroup {
+func verbGroups() []verbGroup {
 	return []verbGroup{
-		{"first", "Begin with", []*cobra.Command{runCommand(m), psCommand(m), logsCommand(m), attachCommand(m), waitCommand(m), stopCommand(m)}},
-		{"jobs", "Jobs", []*cobra.Command{
-			showCommand(m), screenCommand(m), writeCommand(m), signalCommand(m), killCommand(m), promoteCommand(m), deadlineCommand(m), handoverCommand(m), rmCommand(m),
+		{"first", "Begin with", []listedVerb{
+			{"run", runCommand}, {"ps", psCommand}, {"logs", logsCommand}, {"attach", attachCommand}, {"wait", waitCommand}, {"stop", stopCommand},
 		}},
-		{"around", "Sessions, scopes and events", []*cobra.Command{sessionsCommand(m), closeCommand(m), scopesCommand(m), eventsCommand(m)}},
-		{"daemon", "Daemon and agents", []*cobra.Command{serveCommand(m), shutdownCommand(m), statsCommand(m), doctorCommand(m), mcpCommand(m)}},
-		{"more", "More", []*cobra.Command{completionCommand(m), versionCommand(m)}},
+		{"jobs", "Jobs", []listedVerb{
+			{"show", showCommand},
+			{"rerun", rerunCommand},
+			{"screen", screenCommand},
+			{"write", writeCommand},
+			{"signal", signalCommand},
+			{"kill", killCommand},
+			{"promote", promoteCommand},
+			{"deadline", deadlineCommand},
+			{"handover", handoverCommand},
+			{"rm", rmCommand},
+		}},
+		{"around", "Sessions, scopes and events", []listedVerb{
+			{"sessions", sessionsCommand}, {"close", closeCommand}, {"scopes", scopesCommand}, {"events", eventsCommand},
+		}},
+		{"daemon", "Daemon and agents", []listedVerb{
+			{"serve", serveCommand}, {"shutdown", shutdownCommand}, {"stats", statsCommand}, {"doctor", doctorCommand}, {"mcp", mcpCommand}, {"rpc", rpcCommand},
+		}},
+		{"more", "More", []listedVerb{{"completion", completionCommand}, {"version", versionCommand}}},
 	}
+}
+
+// ownVerbs returns the hidden verbs of processes that troupe starts itself.
+func ownVerbs() []listedVerb {
+	return []listedVerb{{"keeper", keeperCommand}, {terminal.GuardVerb, terminalGuardCommand}}
+}
+
+// isVerb reports whether the first argument is a verb of the lists.
+func isVerb(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	named := func(v listedVerb) bool { return v.name == args[0] }
+	return slices.ContainsFunc(verbGroups(), func(g verbGroup) bool { return slices.ContainsFunc(g.verbs, named) }) || slices.ContainsFunc(ownVerbs(), named)
 }

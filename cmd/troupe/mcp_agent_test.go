@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ type params = map[string]any
 // server is troupe mcp beside a daemon, for as long as a test may last.
 func (p *process) server(flags ...string) *process {
 	q := programFor(p.t, long, append([]string{"mcp"}, flags...)...)
-	q.Dir, q.dir, q.Env = p.dir, p.dir, p.Env
+	q.Dir, q.dir, q.Env = p.dir, p.dir, append(slices.Clip(p.Env), "TROUPE_NO_DAEMON=")
 	return q
 }
 

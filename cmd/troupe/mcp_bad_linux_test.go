@@ -16,6 +16,26 @@ import (
 	"troupe/messages"
 )
 
+// An unknown parameter of a tool is answered with the one that may be meant, in each dialect.
+func TestUnknownParametersAreAnsweredWithTheNearest(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	for dialect, c := range map[string]struct {
+		tool, typed, meant string
+	}{
+		"core": {"run", "timeout_secnds", "timeout_seconds"}, "omp": {"bash", "timeuot", "timeout"}, "opencode": {"bash", "workdr", "workdir"},
+		"copilot": {"bash", "Descripton", "description"}, "codelia": {"shell", "detached_wiat", "detached_wait"},
+	} {
+		a := d.agent(withSessions, nil, "--dialect", dialect)
+		for typed, hint := range map[string]string{c.typed: fmt.Sprintf("there is no parameter %q; did you mean %q?", c.typed, c.meant), "colour": `there is no parameter "colour"`} {
+			_, text, err := ask[any](t.Context(), a, c.tool, params{"command": "true", typed: "1"})
+			if err == nil || !strings.Contains(text, hint) || typed == "colour" && strings.Contains(text, "mean") {
+				t.Errorf("%s, %s: %q", dialect, typed, text)
+			}
+		}
+	}
+}
+
 // What is wrong with the parameters of a tool is said by their names, with a code that
 // the text has, and starts nothing.
 func TestBadInputOfMCPTools(t *testing.T) {
@@ -35,7 +55,7 @@ func TestBadInputOfMCPTools(t *testing.T) {
 		{"run", params{"argv": "true"}, "argv"},
 		{"run", params{"argv": []any{"true", 1}}, "argv"},
 		{"run", params{"argv": []string{}}, "invalid_params"},
-		{"run", params{"command": "true", "comand": "x"}, "comand"},
+		{"run", params{"command": "true", "comand": "x"}, `did you mean "command"?`},
 		{"run", params{"command": "tr\x00ue"}, "NUL"},
 		{"run", params{"argv": []string{"a\x00b"}}, "NUL"},
 		{"run", params{"command": "true", "cwd": "/nowhere/at/all"}, "cwd"},

@@ -153,7 +153,7 @@ func TestMCPKeepAndNoDaemon(t *testing.T) {
 		"the client leaves": func(a *agent) { a.leaves() },
 		"the server is killed": func(a *agent) {
 			a.server.dies()
-			next := a.server.beside("run", "true").start()
+			next := a.server.beside("run", "--no-daemon", "true").start()
 			next.ends(0)
 		},
 	} {

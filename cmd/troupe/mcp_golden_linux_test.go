@@ -100,7 +100,9 @@ func (w *protocol) golden(d *process, name string) {
 		dialecttest.Scrub{What: regexp.MustCompile(`\d{4}-\d\d-\d\dT[^"]+`), By: "TIME"},
 		dialecttest.Scrub{What: regexp.MustCompile(`(output-)\d{13}-[a-z0-9]{6}`), By: "${1}MS-RAND"},
 		dialecttest.Scrub{What: regexp.MustCompile(`bash-\d+-`), By: "bash-MS-"},
-		dialecttest.Scrub{What: regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`), By: "TASK"},
+		dialecttest.Scrub{What: regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}(\b|_)`), By: "TASK${1}"},
+		dialecttest.Scrub{What: regexp.MustCompile(`\b(shell|fails|build|long)-[0-9a-z]{8}\b`), By: "${1}-KEY"},
+		dialecttest.Scrub{What: regexp.MustCompile(`duration_ms\\":\d+`), By: `duration_ms\":0`},
 		dialecttest.Scrub{What: regexp.MustCompile(`/\S+/text: line`), By: "TEXT: line"},
 	)
 }

@@ -46,7 +46,12 @@ func TestMCPPromotedByAPerson(t *testing.T) {
 				"command": fmt.Sprintf("echo begun; echo > %[1]s-begun; read x < %[1]s; echo done; exit 4", fifo), "name": "build-" + revision, "wait_seconds": 55,
 			})
 			passed()
-			job := mustCall[core.Jobs](a, "list", nil).Jobs[0].JobID
+			var job string
+			eventually(t, "the job does not run", func() bool { // its output can come before the news of its start
+				live := mustCall[core.Jobs](a, "list", nil).Jobs[0]
+				job = live.JobID
+				return live.State == string(messages.Running)
+			})
 			d.beside("promote", job).start().ends(0)
 			r := <-answer
 			require.NoError(t, r.err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/client"
-	"troupe/internal/cli/mcpserve"
+	"troupe/internal/cli/dialecthost"
 	"troupe/internal/dialect/core"
 	"troupe/messages"
 )
@@ -185,7 +185,7 @@ func TestMCPLeaseBringsNoDaemon(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
 	found := 0
-	h := &mcpserve.Host{Find: func() (*client.Client, error) {
+	h := &dialecthost.Host{Find: func() (*client.Client, error) {
 		found++
 		return client.Dial(t.Context(), m.socket())
 	}, Kept: func() bool { return false }}

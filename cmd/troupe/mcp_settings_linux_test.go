@@ -140,7 +140,7 @@ func TestAPrefixStandsThereOnce(t *testing.T) {
 }
 
 // Each setting of the dialect opencode is seen by its clients, but for those of which
-// TestMCPSpeaksOpenCode is.
+// TestMCPSpeaksOpenCode is.
 func TestSettingsOfOpenCode(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -162,6 +162,14 @@ func TestSettingsOfOpenCode(t *testing.T) {
 		notices = append(notices, said[1:]...)
 		return 1 - len(notices)
 	})
+	a = d.set("opencode", "[opencode]\nplain_numbers = true\ngap_marker = true\n")
+	said, _ = a.bash("seq 8432", about)
+	require.Contains(t, said, "<stdout truncated: 8432 lines total>")
+	require.Contains(t, said, "... [7432 lines truncated] ...")
+	a = d.set("opencode", "[opencode]\nfiles = false\n")
+	said, _ = a.bash("seq 5000", about)
+	require.NotContains(t, said, "saved to")
+	require.Contains(t, said, "... [3,000 lines truncated] ...")
 	a = d.set("opencode", "")
 	require.ElementsMatch(t, []string{"bash", "view"}, toolNames(a))
 	said, failed = a.bash("true", params{"description": "tries it", "run_in_background": true})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,11 +89,31 @@ func TestBadInputOfADialect(t *testing.T) {
 			{"bash_env = []", "copilot.bash_env must be true or false"},
 			{"wait = '1s'", "unknown setting copilot.wait"},
 		},
+		"codelia": {
+			{"root = 'here'", `codelia.root "here" is relative; give an absolute path`},
+			{"root = '" + missing + "'", "codelia.root " + missing + " is not a directory"},
+			{"root = '" + plain + "'", "codelia.root " + plain + " is not a directory"},
+			{"root = '/usr/bin'", "codelia.root /usr/bin does not contain"},
+			{"root = 7", "codelia.root must be a string in quotes"},
+			{"deny = ['rm -rf']", `codelia.deny has "rm -rf"; use names of programs`},
+			{"deny = ['']", "codelia.deny"},
+			{"deny = 'mkfs'", "codelia.deny must be a list of strings"},
+			{"wrap = ['no-such-program']", `codelia.wrap begins with "no-such-program", which is not found or not executable`},
+			{"wrap = ['']", "codelia.wrap begins with"},
+			{"wrap = ['" + plain + "']", "not executable"},
+			{"env = ['A=B']", `codelia.env has "A=B"; use names of variables, without values`},
+			{"confirm = 'no'", "codelia.confirm must be true or false"},
+			{"sandbox = 'bwrap'", "unknown setting codelia.sandbox"},
+		},
 	} {
-		for i, c := range settings {
+		verbs := []string{"mcp"}
+		if dialect == "codelia" {
+			verbs = append(verbs, "rpc")
+		}
+		for i, c := range slices.Concat(settings, settings)[:len(verbs)*len(settings)] {
 			file := p.file(fmt.Sprintf("%s-%d.toml", dialect, i))
 			require.NoError(t, os.WriteFile(file, []byte("["+dialect+"]\n"+c[0]+"\n"), 0o600))
-			q := program(t, "mcp", "--dialect", dialect)
+			q := program(t, verbs[i/len(settings)], "--dialect", dialect)
 			q.Env = append(q.Env, "TROUPE_CONFIG="+file)
 			q.start()
 			q.ends(2)
@@ -110,5 +131,5 @@ func TestBadInputOfADialect(t *testing.T) {
 	p = program(t, "mcp", "--dialect", "esperanto")
 	p.start()
 	p.ends(2)
-	require.Contains(t, p.err.String(), "invalid dialect esperanto: use one of core, omp, opencode, copilot")
+	require.Contains(t, p.err.String(), "invalid dialect esperanto: use one of core, omp, opencode, copilot, codelia")
 }

@@ -56,7 +56,10 @@ func programFor(t *testing.T, long time.Duration, args ...string) *process {
 	p := &process{Cmd: exec.CommandContext(ctx, "troupe", args...), t: t, dir: t.TempDir(), ended: make(chan struct{})}
 	t.Cleanup(func() { endKeeper(filepath.Join(p.dir, "troupe")) })
 	p.Dir = p.dir
-	p.Env = append(os.Environ(), "TMPDIR="+p.dir, "HOME="+p.dir, "LC_ALL=C.UTF-8", "TROUPE_SCOPE=", "TROUPE_SOCKET=", "TROUPE_STATE=", "TROUPE_CONFIG=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "TERM=xterm", "NO_COLOR=")
+	p.Env = append(os.Environ(), "TMPDIR="+p.dir, "HOME="+p.dir, "LC_ALL=C.UTF-8", "TROUPE_SCOPE=", "TROUPE_SOCKET=", "TROUPE_STATE=", "TROUPE_CONFIG=", "TROUPE_NO_DAEMON=1", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "TERM=xterm", "NO_COLOR=")
+	if len(args) > 0 && (args[0] == "serve" || args[0] == "mcp") { // commands beside them use the daemon
+		p.Env = append(p.Env, "TROUPE_NO_DAEMON=")
+	}
 	p.err = &lines{news: make(chan struct{}, 1)}
 	p.Stderr = p.err
 	p.WaitDelay = tooLong / 4 // its pipes end with it
@@ -206,6 +209,9 @@ func (p *process) bash(text string) *process {
 		p.t.Fatal(err)
 	}
 	p.Path, p.Args = path, []string{"bash", "-c", text}
+	if strings.Contains(text, "troupe serve") { // commands beside it use the daemon
+		p.Env = append(p.Env, "TROUPE_NO_DAEMON=")
+	}
 	return p
 }
 

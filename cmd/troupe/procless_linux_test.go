@@ -33,6 +33,14 @@ func TestFaultProcOfAnotherNamespace(t *testing.T) {
 	require.Contains(t, out, "\n1 0\nran\n0 0\n", "the problem is told by the status, and nobody was killed")
 }
 
+// A job that leaves a process ends there, too, as soon as that has ended or is stopped.
+func TestFaultLeftoverWithoutItsProc(t *testing.T) {
+	t.Parallel()
+	out := apart(t, "troupe run --no-daemon --json 'sleep 600 > /dev/null 2>&1 & echo left'")
+	require.Contains(t, out, `"exit_code":0`)
+	require.Contains(t, out, `"background_children":1`)
+}
+
 // If /proc shows no processes, a result says that the survivors are unknown.
 func TestFaultNoProc(t *testing.T) {
 	t.Parallel()

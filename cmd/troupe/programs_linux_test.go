@@ -150,7 +150,7 @@ func TestFaultVimOutlivesTheDaemon(t *testing.T) {
 	second.has("hello world")
 	second.keys("C-p", "C-q")
 	second.awaitEnd()
-	require.Contains(t, second.shows(), "begun\ntroupe: left job ed; it keeps running\nended 0")
+	require.Contains(t, second.shows(), "begun\ntroupe: attached to job j1: ctrl-p ctrl-q leaves it running, and Ctrl-C goes to\nthe job\ntroupe: left job ed, which continues; troupe attach ed comes back\nended 0")
 	require.Contains(t, second.state(), "alternate 0, cursor 1")
 
 	third := x.sits("third", "echo $$ > shell; exec troupe attach ed")

@@ -32,7 +32,8 @@ func psCommand(m *cli.Main) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ps [flags]", Short: "List jobs", Args: flags.NoArgs,
 		Long: `List the live jobs of the daemon, oldest first; with -a, finished ones too. On a
-terminal, long commands are cut, and a narrow one shows fewer columns.`,
+terminal, long commands are cut, and a narrow one shows fewer columns. Tasks that a
+host has announced follow the jobs, unless a flag selects among these.`,
 		Example: `  troupe ps -a --scope main/ci
   troupe ps -a -n 20 --outcome timed_out
   troupe stop $(troupe ps -q --state running)`,
@@ -53,7 +54,7 @@ func (f *psFlags) check(a *connect.Command) error {
 	for flag, of := range map[string]struct {
 		value string
 		words []string
-	}{"state": {f.state, states}, "sort": {f.sort, sortKeys}} {
+	}{"state": {f.state, states()}, "sort": {f.sort, sortKeys}} {
 		if !set.Changed(flag) {
 			continue
 		}
@@ -68,13 +69,13 @@ func (f *psFlags) check(a *connect.Command) error {
 }
 
 // states lists the states of a job, in order.
-var states = api.Values(messages.Queued)
+func states() []string { return api.Values(messages.Queued) }
 
 // sortKeys lists what ps sorts by.
 var sortKeys = []string{"age", "name", "duration", "output"}
 
 func listJobs(a *connect.Command, f *psFlags) error {
-	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all || f.Outcome != ""}
+	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all || f.Outcome != "", Live: !f.quiet}
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}
 	}
@@ -83,10 +84,10 @@ func listJobs(a *connect.Command, f *psFlags) error {
 		return err
 	}
 	now := time.Now()
-	jobs := f.chosen(list.Jobs, now)
+	jobs, tasks := f.chosen(list.Jobs, now), f.tasks(a, list.Tasks)
 	switch {
 	case a.JSON:
-		return a.Object(messages.JobList{Jobs: out.List(jobs), Tasks: out.List(list.Tasks)})
+		return a.Object(messages.JobList{Jobs: out.List(jobs), Tasks: out.List(tasks)})
 	case f.quiet:
 		for _, job := range jobs {
 			if _, err := fmt.Fprintln(a.Main.Out, job.ID); err != nil {
@@ -94,10 +95,20 @@ func listJobs(a *connect.Command, f *psFlags) error {
 			}
 		}
 		return nil
-	case len(jobs) == 0:
+	case len(jobs)+len(tasks) == 0:
 		return printNone(a, r.Finished || f.state == "finished")
 	}
-	return out.PrintTable(a.Main, out.JobTable(jobs, now))
+	return out.PrintTable(a.Main, out.JobTable(jobs, tasks, now))
+}
+
+// tasks returns the tasks beside the jobs: none if a flag selects among the jobs.
+func (f *psFlags) tasks(a *connect.Command, all []messages.Task) []messages.Task {
+	for _, flag := range []string{"name", "outcome", "older", "last"} {
+		if a.Cmd.Flags().Changed(flag) {
+			return nil
+		}
+	}
+	return all
 }
 
 // chosen returns the jobs that the flags select, in their order.

@@ -64,6 +64,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m)\b`), "TIME"},
 	{regexp.MustCompile(`\b\d+(\.\d+)? (B|KiB|MiB)\b`), "SIZE"},
 	{regexp.MustCompile(`isolation \w+`), "isolation ISOLATION"},
+	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":N`},
 	{regexp.MustCompile(` {2,}`), " "},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }
@@ -125,9 +126,10 @@ func document(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestTheConsoleBlocksReplay runs each console block of the front page and the guide.
+// TestTheConsoleBlocksReplay runs each console block of the front page, the guide and the page of
+// the RPC servers.
 func TestTheConsoleBlocksReplay(t *testing.T) {
-	for path, least := range map[string]int{"README.md": 2, "docs/guide.md": 9} {
+	for path, least := range map[string]int{"README.md": 2, "docs/guide.md": 9, "docs/rpc.md": 1} {
 		blocks := codeBlocks(document(t, path), "console")
 		require.GreaterOrEqual(t, len(blocks), least, path)
 		for i, block := range blocks {
@@ -168,6 +170,7 @@ func TestTheReadmeSnippetRuns(t *testing.T) {
 // differs is drawn with make build && tools/picture.sh.
 func TestThePictureShowsWhatHappens(t *testing.T) {
 	t.Parallel()
+	need.Program(t, "jq")
 	troupe, err := exec.LookPath("troupe")
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "demo.svg")

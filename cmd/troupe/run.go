@@ -17,8 +17,8 @@ const runUse = `run [flags] 'SHELL TEXT'
 troupe run [flags] PROG ARG...
 troupe run [flags] -f FILE`
 
-const runLong = `Run a command, print its output, stop everything it started, and exit with its
-status.
+const runLong = `Run a command as a job, print its output, and exit with its status. The daemon
+runs it, and is started if there is none; it ends when it has nothing to do.
 
 One argument is shell text; several are a program and its arguments, run without
 a shell. Flags end at the first argument; after -- no shell is used.`
@@ -26,6 +26,10 @@ a shell. Flags end at the first argument; after -- no shell is used.`
 const runExamples = `  troupe run 'make 2>&1 | tee log; exit 3'   shell text
   troupe run ls -la '/my files'              a program and its arguments
   troupe run -- 'my program'                 a program, not shell text
+  troupe run -b --name web ./serve           in the background; see troupe logs
+  troupe run -b --on-finish 'notify-send "make has ended"' make
+  troupe run --pty vim notes                 on a terminal, as ssh -t
+  troupe run -b --pty htop                   on one, to attach to later
   troupe run --timeout 10m go test ./...     TERM after 10m, KILL 5s later
   troupe run --json 'make' | jq .outcome     the result as one object
   seq 3 | troupe run -C /tmp -e LANG=C cat   input, directory, environment
@@ -64,6 +68,7 @@ func runCommand(m *cli.Main) *cobra.Command {
 
 func defineRunFlags(f *run.Flags) {
 	f.Timeout, f.Grace, f.PromoteAfter = flags.Duration{Name: "timeout"}, flags.Duration{Name: "grace", Zero: true}, flags.Duration{Name: "promote-after"}
+	f.IdleTimeout = flags.Duration{Name: "idle-timeout"}
 	f.OnExit, f.Streams = flags.Enum{Kind: "keep|kill|adopt"}, flags.Enum{Kind: "merged|separate"}
 	f.EnvPolicy = flags.Enum{Kind: "caller|allow|agent|clean"}
 	set := f.Cmd.Flags()
@@ -76,26 +81,33 @@ func defineRunFlags(f *run.Flags) {
 	set.StringArrayVar(&f.EnvFile, "env-file", nil, "set the variables in `FILE`, one K[=V] per line")
 	set.Var(&f.EnvPolicy, "env-policy", "base environment: that of the caller, the usual names of the host, these without pagers and prompts, or none (default caller)")
 	set.StringVar(&f.Shell, "shell", "", "`NAME` of the shell for shell text: bash, zsh, sh, dash, fish, or an absolute path (default bash)")
-	set.BoolVarP(&f.NoStdin, "no-stdin", "n", false, "give the command no input")
+	flags.Group(set, "What to run")
+	set.BoolVarP(&f.Background, "background", "b", false, "run it in the background, in the daemon: print its id once it has started or is queued, and return; with -i, troupe write sends it input")
+	set.StringArrayVar(&f.OnFinish, "on-finish", nil, "notice of the end: the daemon runs a shell `TEXT` (the record is its input) or posts to a URL; up to four times")
+	set.Var(&f.PromoteAfter, "promote-after", "move it to the background of the daemon after D (default none)")
+	set.BoolVar(&f.Detach, "detach", false, "run it in its own keeper process, which outlives the daemon; print its id once it has started, and return")
+	set.StringVar(&f.Log, "log", "", "log `FILE` of a detached command, with a .pid file beside it (default below the state directory)")
+	set.BoolVar(&f.NoDaemon, "no-daemon", false, "run in this process, without the daemon; the command inherits its limits and priority, not its ignored signals")
+	flags.Group(set, "Background and notices")
+	set.BoolVarP(&f.PTY, "pty", "t", false, "run it on a terminal of its own, in the size of this one, and send it each key")
+	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "with --pty, in the daemon: `KEYS` that move the command to the background")
 	set.BoolVarP(&f.Interactive, "interactive", "i", false, "let the command read the terminal; it reads other input anyway")
-	set.BoolVarP(&f.PTY, "pty", "t", false, "run the command on a new terminal of the same size, and send it each key")
+	set.BoolVarP(&f.NoStdin, "no-stdin", "n", false, "give the command no input")
+	flags.Group(set, "Terminal and input")
+	set.BoolVar(&f.JSON, "json", false, "print only the result, as one object")
+	set.Var(&f.Streams, "streams", "one pipe in output order, or stdout and stderr apart (default merged with --json or if both go to one place, else separate)")
+	set.Var(&f.MaxOutput, "max-output", "store at most N bytes of each stream, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")
+	flags.Group(set, "Output")
 	set.Var(&f.Timeout, "timeout", "stop it after D: seconds, or with a unit, like 500ms, 10m or 1h30m (default none)")
+	set.Var(&f.IdleTimeout, "idle-timeout", "stop it when it has printed nothing for D (default none)")
 	set.Var(&f.Grace, "grace", "time from TERM to KILL (default 5s)")
 	set.StringVar(&f.StopSignal, "stop-signal", "", "`SIGNAL` that begins a stop, like INT (default TERM)")
 	set.Var(&f.OnExit, "on-exit", "leftover processes: keep them (daemon only), kill them with the command, or adopt them: they stop with troupe (default adopt)")
-	set.Var(&f.Streams, "streams", "one pipe in output order, or stdout and stderr apart (default merged with --json or if both go to one place, else separate)")
-	set.Var(&f.MaxOutput, "max-output", "store at most N bytes of each stream, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")
-	set.BoolVar(&f.JSON, "json", false, "print only the result, as one object")
+	flags.Group(set, "Deadline and stop")
 	set.StringVar(&f.Name, "name", "", "`NAME` of the job")
 	set.BoolVar(&f.Replace, "replace", false, "with --name: stop the live job of that name first")
 	set.StringVar(&f.Description, "description", "", "`TEXT` that describes the job")
 	set.StringVar(&f.Scope, "scope", "", "scope `PATH` that owns the job, like main/build (default that of the surrounding job, or main)")
 	set.StringVar(&f.Key, "key", "", "idempotency `KEY`: the daemon runs the command once for it; no effect without a daemon")
-	set.BoolVarP(&f.Background, "background", "b", false, "run it in the daemon, print its id once it has started or is queued, and return; with -i, troupe write sends it input")
-	set.BoolVar(&f.Detach, "detach", false, "run it in its own keeper process, which outlives the daemon; print its id once it has started, and return")
-	set.StringVar(&f.Log, "log", "", "log `FILE` of a detached command, with a .pid file beside it (default below the state directory)")
-	set.Var(&f.PromoteAfter, "promote-after", "move it to the background of the daemon after D (default none)")
-	set.StringArrayVar(&f.OnFinish, "on-finish", nil, "after the end, have the daemon run a shell `TEXT` (the record is its input) or post to a URL; up to four times")
-	set.BoolVar(&f.NoDaemon, "no-daemon", false, "run in this process, even if a daemon runs; the command inherits its limits and priority, not its ignored signals")
-	set.StringVar(&f.Keys, "detach-keys", terminal.DetachKeys, "with --pty, in the daemon: `KEYS` that move the command to the background")
+	flags.Group(set, "Name and owner")
 }

@@ -62,6 +62,31 @@ func TestPty(t *testing.T) {
 	})
 }
 
+// A command of a terminal runs again on one of its own, of the size of the user's, and takes keys.
+func TestRerunOnATerminal(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	sits := func(size string, rows, columns uint16, args ...string) {
+		t.Helper()
+		c, p := openTerminal(t), d.beside(args...)
+		c.resize(t, rows, columns)
+		p.at(c)
+		c.shown.has(t, size+"\r\n")
+		c.keys(t, "word\r")
+		c.shown.has(t, "word\r\ngot word\r\n")
+		p.ends(4)
+	}
+	sits("30 100", 30, 100, "run", "--pty", "--name", "asks", "stty size; read x; echo got $x; exit 4")
+	sits("20 60", 20, 60, "rerun", "asks")
+	p := d.beside("rerun", "j2")
+	p.Stdin = strings.NewReader("piped\n")
+	p.start()
+	if got := p.rest(); !strings.HasSuffix(got, "got piped\r\n") {
+		t.Errorf("it showed %q", got)
+	}
+	p.ends(4)
+}
+
 // Piped input reaches the command, followed by the end-of-file key.
 func TestPtyWithoutATerminal(t *testing.T) {
 	t.Parallel()
@@ -171,7 +196,7 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second.keys(t, "\x10\x11")
 	q.ends(0)
 	second.shown.has(t, "\x1b[?1049l") // where the other screen is left, on a line of its own
-	second.shown.has(t, "troupe: left job paints; it keeps running")
+	second.shown.has(t, "troupe: left job paints, which continues; troupe attach paints comes back")
 	if after := second.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 	}

@@ -70,6 +70,7 @@ func scripts(t *testing.T, which func(name string) bool) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("TROUPE_NO_DAEMON", "1") // until a script starts a daemon
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, ".run"))
 			e.Values[daemonsKey] = daemons{}
 			e.Defer(func() { endKeeper(filepath.Join(e.WorkDir, ".local/state/troupe")) })
@@ -145,7 +146,8 @@ func goneScript(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, pid := range pids {
 		if alive(pid) != neg {
-			ts.Fatalf("process %s: alive is %v", pid, !neg)
+			words, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+			ts.Fatalf("process %s (%s): alive is %v", pid, bytes.ReplaceAll(words, []byte{0}, []byte(" ")), !neg)
 		}
 	}
 }
@@ -213,10 +215,12 @@ func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	})
 	ts.Check(told.Close())
-	ts.Check(connect.ReadReport(ready, "serve.log"))
-	pid := strconv.Itoa(cmd.Process.Pid)
+	process, err := connect.ReadReport(ready, "serve.log")
+	ts.Check(err)
+	pid := strconv.Itoa(process)
 	ts.Value(daemonsKey).(daemons)[pid] = ended
 	ts.Setenv("DAEMON", pid)
+	ts.Setenv("TROUPE_NO_DAEMON", "")
 }
 
 // daemons are those that a script has started, by process id: each is closed when

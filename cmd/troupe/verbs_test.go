@@ -1,10 +1,13 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"troupe/internal/cli"
 )
 
 // A stranger finds a verb by the name of its file: the files are the verbs that
@@ -75,6 +78,17 @@ func compareNames(t *testing.T, of string, names []string, in string, found []st
 	for _, name := range found {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s: %s has %s, which is none", of, in, name)
+		}
+	}
+}
+
+// A verb that is built alone is the one that the list of all verbs has.
+func TestEachVerbIsBuiltAlone(t *testing.T) {
+	m := &cli.Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	for _, listed := range newRoot(m, nil).Commands() {
+		alone := newRoot(m, []string{listed.Name()}).Commands()
+		if len(alone) != 1 || alone[0].Name() != listed.Name() || alone[0].GroupID != listed.GroupID {
+			t.Errorf("%s is built as %v", listed.Name(), alone)
 		}
 	}
 }

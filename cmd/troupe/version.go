@@ -25,8 +25,19 @@ func versionCommand(m *cli.Main) *cobra.Command {
 	return cmd
 }
 
+// printVersion prints the version, and the commit if it is known.
 func printVersion(m *cli.Main) error {
 	v := m.Describe()
-	_, err := fmt.Fprintf(m.Out, "troupe %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+	var from string
+	if v.Commit != "" {
+		from = fmt.Sprintf(", commit %.12s", v.Commit)
+		if v.Date != "" {
+			from += " of " + v.Date
+		}
+		if v.Dirty {
+			from += " with changes"
+		}
+	}
+	_, err := fmt.Fprintf(m.Out, "troupe %s (%s, %s/%s%s)\n", v.Version, v.Go, v.OS, v.Arch, from)
 	return err
 }

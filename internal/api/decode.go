@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"troupe/internal/near"
 	"troupe/messages"
 )
 
@@ -52,7 +53,7 @@ func decodeError(err error) *messages.Error {
 	last := fault.JSONPointer.LastToken()
 	switch {
 	case errors.Is(fault.Err, json.ErrUnknownName):
-		return named(last, fmt.Sprintf("%.64q is no field of this request", last))
+		return unknown(last, "field", fieldNames(fault.GoType))
 	case errors.Is(fault.Err, messages.ErrNullElement):
 		list := fault.JSONPointer.Parent().LastToken()
 		return named(list, fmt.Sprintf("an element of %.64s is null; give a value, or leave it out", list))
@@ -126,6 +127,29 @@ func kind(t reflect.Type) string {
 		return "a string"
 	}
 	return "a whole number"
+}
+
+// unknown returns the error of a field or parameter that a request does not have. Its hint is the
+// known one that may be meant: the Go client knows the message.
+func unknown(name, what string, known []string) *messages.Error {
+	err := named(name, fmt.Sprintf("%.64q is no %s of this request", name, what))
+	if meant := near.Word(name, known); meant != "" {
+		err.Hint = "did you mean " + meant + "?"
+	}
+	return err
+}
+
+// fieldNames returns the JSON names of the fields of a struct.
+func fieldNames(t reflect.Type) (names []string) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // named returns an error about a field, whose name comes from the caller and may be

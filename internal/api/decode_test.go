@@ -47,8 +47,30 @@ func TestBadInputIsSaidInASentence(t *testing.T) {
 		"{\"command\":\"\xff\"}":                   {"utf8", "the body is not UTF-8 text; send bytes in base64"},
 	} {
 		var r messages.RunCommand
-		require.Equal(t, &messages.Error{Code: messages.InvalidParams, Reason: want.reason, Message: want.message}, Decode([]byte(body), &r), body)
+		err := Decode([]byte(body), &r)
+		require.NotNil(t, err, body)
+		err.Hint = "" // the next test
+		require.Equal(t, &messages.Error{Code: messages.InvalidParams, Reason: want.reason, Message: want.message}, err, body)
 	}
+}
+
+// An unknown field or parameter is answered with the one that may be meant, of the object in
+// which it is.
+func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
+	for body, hint := range map[string]string{
+		`{"Command":"a"}`: "did you mean command?", `{"timeuot_ms":1}`: "did you mean timeout_ms?", `{"idempotency":""}`: "", `{"env":{}}`: "",
+		`{"open":{"enviroment":{}}}`: "did you mean environment?", `{"open":{"timeout_m":1}}`: "", `{"terminal":{"colls":1}}`: "did you mean cols?",
+		`{"command":{"bas64":""}}`: "did you mean base64?",
+	} {
+		var r messages.RunCommand
+		err := Decode([]byte(body), &r)
+		require.NotNil(t, err, body)
+		require.Equal(t, hint, err.Hint, body)
+	}
+	routes := prepared([]Route{{Method: "GET", Path: "/jobs", Request: messages.ListJobs{}}})
+	_, err := routes[0].Query("finishd=true")
+	require.NotNil(t, err)
+	require.Equal(t, `"finishd" is no parameter of this request (did you mean finished?)`, err.Error())
 }
 
 // What is no JSON is refused, and says where.

@@ -63,14 +63,15 @@ func Document() string {
 		s.made[name].write(&b)
 	}
 	b.WriteString("x-troupe-statuses: # of the codes of errors\n")
-	for _, code := range slices.Sorted(maps.Keys(statuses)) {
-		fmt.Fprintf(&b, "  %s: %d\n", code, statuses[code])
+	for _, code := range slices.Sorted(maps.Keys(statuses())) {
+		fmt.Fprintf(&b, "  %s: %d\n", code, statuses()[code])
 	}
 	return b.String()
 }
 
 // byPath returns the routes with those of one path together.
 func byPath() (all []Route) {
+	routes := Routes()
 	for i, r := range routes {
 		if slices.ContainsFunc(routes[:i], func(before Route) bool { return before.Path == r.Path }) {
 			continue
@@ -110,11 +111,11 @@ func (r Route) describe(p Param) string {
 		return p.About
 	}
 	if r.Request != nil {
-		if text, is := descriptions[reflect.TypeOf(r.Request).Name()+"."+p.Name]; is {
+		if text, is := descriptions()[reflect.TypeOf(r.Request).Name()+"."+p.Name]; is {
 			return text
 		}
 	}
-	return descriptions[p.Name]
+	return descriptions()[p.Name]
 }
 
 func (p Param) schema() *schema {

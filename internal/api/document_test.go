@@ -39,7 +39,7 @@ func TestOpenAPIIsWhole(t *testing.T) {
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(text), &d))
 	require.Equal(t, "3.1.0", d.OpenAPI)
-	require.Equal(t, statuses, d.Statuses)
+	require.Equal(t, statuses(), d.Statuses)
 	ids := map[string]bool{}
 	for path, operations := range d.Paths {
 		for method, o := range operations {
@@ -59,7 +59,7 @@ func TestOpenAPIIsWhole(t *testing.T) {
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(refs)), slices.Collect(maps.Keys(d.Components.Schemas)))
 	used := described(d.Components.Schemas)
-	for _, keys := range [][]string{slices.Collect(maps.Keys(descriptions)), slices.Collect(maps.Keys(fieldEnums)), nullFields, optional} {
+	for _, keys := range [][]string{slices.Collect(maps.Keys(descriptions())), slices.Collect(maps.Keys(fieldEnums())), nullFields, optional} {
 		for _, key := range keys {
 			require.True(t, used[key], "%s is no schema, field or parameter", key)
 		}
@@ -82,7 +82,7 @@ func described(all map[string]any) map[string]bool {
 				continue
 			}
 			key := p.Name
-			if r.Request != nil && descriptions[reflect.TypeOf(r.Request).Name()+"."+p.Name] != "" {
+			if r.Request != nil && descriptions()[reflect.TypeOf(r.Request).Name()+"."+p.Name] != "" {
 				key = reflect.TypeOf(r.Request).Name() + "." + p.Name
 			}
 			used[key] = true
@@ -131,7 +131,7 @@ func TestEnumsAreTheConstants(t *testing.T) {
 		"": true, string(messages.Retired): true, string(messages.StdinHost): true,
 	}
 	declared := constants(t, "../../messages/*.go")
-	for typ, values := range enums {
+	for typ, values := range enums() {
 		if typ == reflect.TypeFor[messages.Stream]() {
 			continue // not strings
 		}
@@ -155,9 +155,9 @@ func TestFieldEnumsAreTheConstants(t *testing.T) {
 	for _, c := range commandKinds {
 		want["Event.event"] = append(want["Event.event"], snake(c.fact))
 	}
-	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(fieldEnums)))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(fieldEnums())))
 	for field, values := range want {
-		require.ElementsMatch(t, values, fieldEnums[field], field)
+		require.ElementsMatch(t, values, fieldEnums()[field], field)
 	}
 }
 

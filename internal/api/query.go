@@ -26,7 +26,7 @@ func (r Route) Query(raw string) (Query, *messages.Error) {
 	for name, values := range query {
 		switch {
 		case !slices.Contains(r.known, name):
-			return nil, messages.Invalid(name, fmt.Sprintf("%.64q is no parameter of this request", name))
+			return nil, unknown(name, "parameter", r.known)
 		case len(values) != 1:
 			return nil, messages.Invalid(name, name+" is given twice")
 		}

@@ -18,6 +18,7 @@ type Result struct {
 type Shown struct {
 	Text      string `json:"text"`
 	Truncated bool   `json:"truncated"`
+	Redrawn   bool   `json:"redrawn,omitzero"` // a final text of the output may differ
 }
 
 // MarshalJSON implements json.Marshaler. It merges the fields of both into one object.
@@ -38,13 +39,14 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	var o struct {
 		Text      *string `json:"text"`
 		Truncated bool    `json:"truncated"`
+		Redrawn   bool    `json:"redrawn"`
 	}
 	if err := errors.Join(r.Job.UnmarshalJSON(b), messages.UnmarshalReply(b, &o)); err != nil {
 		return err
 	}
 	r.Text = nil
 	if o.Text != nil {
-		r.Text = &Shown{*o.Text, o.Truncated}
+		r.Text = &Shown{*o.Text, o.Truncated, o.Redrawn}
 	}
 	return nil
 }

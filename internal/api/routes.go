@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"troupe/messages"
 )
@@ -38,7 +39,7 @@ func (r Route) Media() string {
 
 // Of returns the route of a request. A request with two has that for a job if it names one.
 func Of(request any) (of Route, found bool) {
-	for _, r := range routes {
+	for _, r := range Routes() {
 		if r.Request == nil || r.Media() != "" || reflect.TypeOf(r.Request) != reflect.TypeOf(request) {
 			continue
 		}
@@ -51,6 +52,7 @@ func Of(request any) (of Route, found bool) {
 
 // Named returns the route with an operationId of the table.
 func Named(id string) Route {
+	routes := Routes()
 	i := slices.IndexFunc(routes, func(r Route) bool { return r.ID == id })
 	return routes[i]
 }
@@ -70,9 +72,11 @@ func (r Route) inPath(name string) bool {
 }
 
 // Routes returns the whole API.
-func Routes() []Route { return routes }
+func Routes() []Route { return routes() }
 
-var routes = prepared([]Route{
+var routes = sync.OnceValue(func() []Route { return prepared(table) })
+
+var table = []Route{
 	{
 		Method: "POST", Path: "/v1/jobs", ID: "run", Request: messages.RunCommand{}, Reply: Result{}, Statuses: []int{http.StatusOK, http.StatusAccepted}, Lasts: true, Repeats: true,
 		About: "Run a command. Answered when it has finished (200), or when it was promoted or has started in the background (202). If the connection ends first, the job is stopped, unless it goes on in the background.",
@@ -84,7 +88,7 @@ var routes = prepared([]Route{
 	},
 	{
 		Method: "GET", Path: "/v1/jobs", ID: "list", Request: messages.ListJobs{}, Reply: messages.JobList{}, Statuses: ok,
-		About: "List jobs, oldest first.",
+		About: "List jobs, oldest first, and the tasks of hosts.",
 	},
 	{
 		Method: "GET", Path: "/v1/jobs/{id}", ID: "show", Request: messages.FindJob{}, Reply: messages.JobFound{}, Statuses: ok, Repeats: true,
@@ -159,6 +163,14 @@ var routes = prepared([]Route{
 		About: "Wait until any or all of some jobs meet a condition.",
 	},
 	{
+		Method: "POST", Path: "/v1/tasks", ID: "announceTask", Request: messages.AnnounceTask{}, Reply: messages.Acknowledged{}, Statuses: ok, Repeats: true,
+		About: "Announce a task: work of a host, such as a sub-agent, which the list of jobs shows beside them. A repeat changes what it names of a live task, and begins an ended one anew.",
+	},
+	{
+		Method: "POST", Path: "/v1/tasks/{id}", ID: "updateTask", Request: messages.UpdateTask{}, Reply: messages.Acknowledged{}, Statuses: ok, Repeats: true,
+		About: "Change an announced task, or end it. Absent fields stay as they are.",
+	},
+	{
 		Method: "GET", Path: "/v1/sessions", ID: "sessions", Request: messages.ListSessions{}, Reply: messages.SessionList{}, Statuses: ok,
 		About: "List the sessions of a scope and its sub-scopes, and, if asked, the last hundred that have ended.",
 	},
@@ -206,7 +218,7 @@ var routes = prepared([]Route{
 		Method: "POST", Path: "/v1/shutdown", ID: "shutdown", Request: messages.ShutdownNode{}, Reply: messages.ShutdownDone{}, Statuses: ok,
 		About: "End the daemon. Its jobs live on where they can, unless stop_jobs says otherwise.",
 	},
-})
+}
 
 // prepared returns the routes with what is read of their requests' tags once.
 func prepared(all []Route) []Route {

@@ -51,6 +51,8 @@ var sent = []any{
 	messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Any: true, Timeout: time.Minute, Condition: messages.Condition{
 		Kind: messages.UntilPattern, Pattern: "a\xff", Stream: messages.Stderr, Port: 1, Host: "h", Quiet: time.Second,
 	}},
+	messages.AnnounceTask{ID: "t", Scope: "a/b", Kind: "agent", Description: "a b", State: "running"},
+	messages.UpdateTask{ID: "t", Scope: "a/b", Description: "a b", State: "done", Ended: true},
 	messages.ListSessions{Scope: "a", Recent: true},
 	messages.OpenSession{Scope: "a", Session: "s"},
 	messages.CloseSession{Scope: "a", Session: "s", Grace: -1, Reason: "r&r"},

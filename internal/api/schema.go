@@ -63,7 +63,7 @@ func (s *schemas) of(t reflect.Type) *schema {
 		one := s.of(reflect.TypeFor[messages.StreamOutput]())
 		return &schema{kind: "object", properties: []property{{"merged", one}, {"stdout", one}, {"stderr", one}}}
 	}
-	if values, is := enums[t]; is {
+	if values, is := enums()[t]; is {
 		return &schema{kind: "string", enum: values}
 	}
 	switch t.Kind() {
@@ -102,13 +102,13 @@ func (s *schemas) build(types ...reflect.Type) {
 		if s.made[name] != nil {
 			continue
 		}
-		one := &schema{kind: "object", about: descriptions[name]}
+		one := &schema{kind: "object", about: descriptions()[name]}
 		s.made[name] = one
 		if t == reflect.TypeFor[Result]() {
 			shown := &schema{kind: "object"}
 			s.fields(shown, name, reflect.TypeFor[Shown](), nil)
 			shown.required = nil
-			*one = schema{about: descriptions[name], all: []*schema{s.of(reflect.TypeFor[messages.Record]()), shown}}
+			*one = schema{about: descriptions()[name], all: []*schema{s.of(reflect.TypeFor[messages.Record]()), shown}}
 			continue
 		}
 		s.fields(one, name, messages.ObjectOf(t), nil)
@@ -134,8 +134,8 @@ func (s *schemas) fields(into *schema, owner string, t reflect.Type, hidden []st
 		}
 		where := owner + "." + name
 		one := s.of(f.Type)
-		one.about = descriptions[where]
-		if values, is := fieldEnums[where]; is {
+		one.about = descriptions()[where]
+		if values, is := fieldEnums()[where]; is {
 			one.enum = values
 		}
 		one.null = slices.Contains(nullFields, where) || !omitted &&
@@ -164,7 +164,7 @@ func jsonName(f reflect.StructField) (name string, omitted, embedded bool) {
 
 // absentMeans reports whether a route gives an absent field a value.
 func absentMeans(owner string, f reflect.StructField) bool {
-	for _, r := range routes {
+	for _, r := range Routes() {
 		if r.Request == nil || r.Media() != "" || reflect.TypeOf(r.Request).Name() != owner {
 			continue
 		}

@@ -29,6 +29,14 @@ const (
 	GapSize   = 16
 )
 
+// TimeFrame is the second byte of a frame with a time, of a reply with times=true: the bytes of its
+// stream after it arrived within a second of it. Its data are Unix milliseconds, big endian; 0 is
+// a time that is not known.
+const (
+	TimeFrame = 2
+	TimeSize  = 8
+)
+
 // Processing is the preference (RFC 7240) of a caller of run that wants the job before
 // it ends. A 102 reply then names the job in its Location.
 const Processing = "processing"

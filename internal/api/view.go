@@ -19,6 +19,8 @@ func viewQuery(r messages.ReadOutput) (url.Values, error) {
 		numbers["tail"] = lines
 	case messages.ViewHeadTail:
 		numbers["head"], numbers["tail"] = lines, lines
+	case messages.ViewMatches:
+		matchesQuery(query, r.View)
 	case messages.ViewSize: // the sizes are those of each view
 		numbers["tail"], numbers["bytes"] = 1, 1
 	case messages.ViewRange:
@@ -29,15 +31,32 @@ func viewQuery(r messages.ReadOutput) (url.Values, error) {
 			query.Set(name, strconv.FormatInt(n, 10))
 		}
 	}
-	if !r.Plain {
+	switch {
+	case r.Final:
+		query.Set("final", "true")
+	case !r.Plain:
 		query.Set("raw", "true")
 	}
 	return query, nil
 }
 
+// matchesQuery adds the parameters of a view of matches.
+func matchesQuery(query url.Values, v messages.View) {
+	query.Set("grep", v.Pattern)
+	if v.Context != 0 {
+		query.Set("context", strconv.Itoa(v.Context))
+	}
+	if v.Times {
+		query.Set("times", "true")
+	}
+	if v.Cursor != "" {
+		query.Set("cursor", v.Cursor)
+	}
+}
+
 // View sets the view of a request to that of its parameters: a page of lines from 1 (line,
-// limit), the first lines (head), or the last lines (tail). Equal head and tail are both ends. The
-// default is the end of the output.
+// limit), the first lines (head), the last lines (tail), or those that match (grep). Equal head and
+// tail are both ends. The default is the end of the output.
 func (q Query) View(r *messages.ReadOutput) error {
 	if q.Has("since") {
 		return &messages.Error{
@@ -48,6 +67,12 @@ func (q Query) View(r *messages.ReadOutput) error {
 	raw, err := q.Flag("raw")
 	if err != nil {
 		return err
+	}
+	if r.Final, err = q.Flag("final"); err != nil {
+		return err
+	}
+	if raw && r.Final {
+		return messages.Invalid("final", "final text has no control sequences; leave out raw or final")
 	}
 	r.Plain = !raw
 	if r.View, err = q.view(); err != nil {
@@ -69,7 +94,36 @@ func (q Query) View(r *messages.ReadOutput) error {
 	return err
 }
 
+// matches returns the view of the lines that match grep.
+func (q Query) matches() (v messages.View, err error) {
+	for _, name := range []string{"line", "limit", "head", "tail"} {
+		if q.Has(name) {
+			return v, messages.Invalid(name, name+" and grep contradict each other: grep searches the whole output; give one of them")
+		}
+	}
+	v = messages.View{Kind: messages.ViewMatches, Pattern: q.Text("grep"), Cursor: q.Text("cursor")}
+	around, err := q.Number("context", 0, 0, messages.MaxContext)
+	if err != nil {
+		return v, err
+	}
+	most, err := q.Number("bytes", 0, 1, messages.MaxViewBytes)
+	if err != nil {
+		return v, err
+	}
+	v.Context, v.Bytes = int(around), int(most)
+	v.Times, err = q.Flag("times")
+	return v, err
+}
+
 func (q Query) view() (messages.View, error) {
+	if q.Has("grep") {
+		return q.matches()
+	}
+	for _, name := range []string{"context", "times", "cursor"} {
+		if q.Has(name) {
+			return messages.View{}, messages.Invalid(name, name+" requires grep")
+		}
+	}
 	numbers := map[string]int64{}
 	for _, p := range []struct {
 		name string

@@ -8,9 +8,10 @@ import (
 
 // cursor reads a file forward from an offset, with at most one chunk in memory.
 type cursor struct {
-	ctx  context.Context
-	r    io.ReaderAt
-	size int64
+	ctx   context.Context
+	r     io.ReaderAt
+	size  int64
+	chunk int // bytes in memory
 
 	buf []byte
 	lo  int   // index in buf of the next byte
@@ -19,7 +20,7 @@ type cursor struct {
 }
 
 func newCursor(ctx context.Context, r io.ReaderAt, off, size int64) *cursor {
-	return &cursor{ctx: ctx, r: r, size: size, off: off}
+	return &cursor{ctx: ctx, r: r, size: size, chunk: chunk, off: off}
 }
 
 // window returns the next bytes, at least n unless the file ends first. n is at most a
@@ -30,7 +31,7 @@ func (c *cursor) window(n int) (p []byte, last bool, err error) {
 			return nil, false, err
 		}
 		if c.buf == nil {
-			c.buf = make([]byte, min(chunk, c.size)) // jump may go back: not only the rest
+			c.buf = make([]byte, min(int64(c.chunk), c.size)) // jump may go back: not only the rest
 		}
 		if c.lo > 0 {
 			c.hi = copy(c.buf, c.buf[c.lo:c.hi])

@@ -18,9 +18,11 @@
 //	open.go            opening a file that is to be shown
 //	page.go            consecutive lines within bounds
 //	pattern.go         patterns of a search
+//	prefilter.go       texts that each match of a pattern contains
 //	reader.go          a file by line, with an index of line starts
 //	runes.go           cuts at rune boundaries, conversion to UTF-8
 //	search.go          finding matching lines
+//	search_page.go     search in pages that continue each other
 //	sixel.go           pictures in a stream
 //	spill_buffer.go    a text in memory, beyond a threshold in a file
 //	store.go           artifacts by id

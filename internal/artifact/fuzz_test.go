@@ -78,8 +78,8 @@ func FuzzGrep(f *testing.F) {
 func FuzzClean(f *testing.F) {
 	f.Add([]byte("\x1b[31mred\x1b[0m\r\n\xe2\x82\xac"), uint8(3), false, false)
 	f.Add([]byte("a\x1b]0;t\x07"+picture+"\u202e\xff"), uint8(1), true, true)
-	f.Fuzz(func(t *testing.T, in []byte, n uint8, dropCR, sixel bool) {
-		o := CleanOptions{DropCR: dropCR, Sixel: sixel}
+	f.Fuzz(func(t *testing.T, in []byte, n uint8, final, sixel bool) {
+		o := CleanOptions{Final: final, Sixel: sixel && !final}
 		var whole, cut bytes.Buffer
 		w := NewTailBuffer(20, nil)
 		c := NewTextCleaner(&cut, o)

@@ -10,7 +10,7 @@ import (
 type ids []int64
 
 func (s *ids) add(e fs.DirEntry) {
-	m := logName.FindStringSubmatch(e.Name())
+	m := logName().FindStringSubmatch(e.Name())
 	if m == nil || !e.Type().IsRegular() {
 		return
 	}

@@ -24,8 +24,21 @@ var (
 	ErrPatternTooLong = fmt.Errorf("the pattern is longer than %d bytes, or repeats too much", maxPattern)
 )
 
+// patternError is the error of a pattern that is not a regular expression.
+type patternError string
+
+// Error implements error.
+func (e patternError) Error() string { return string(e) }
+
+// IsPatternError reports whether an error of a search is that of its pattern.
+func IsPatternError(err error) bool {
+	var syntax patternError
+	return errors.As(err, &syntax) || errors.Is(err, ErrNoPattern) || errors.Is(err, ErrPatternTooLong)
+}
+
 // pattern matches text or a regular expression in lines.
 type pattern struct {
+	ahead   prefilter
 	literal []byte         // part of every matching line; nil: not known
 	re      *regexp.Regexp // nil: the literal is the whole pattern
 }
@@ -38,11 +51,11 @@ func newPattern(s string, regex bool) (pattern, error) {
 	case len(s) > maxPattern:
 		return pattern{}, ErrPatternTooLong
 	case !regex:
-		return pattern{literal: []byte(s)}, nil
+		return pattern{literal: []byte(s), ahead: prefilter{texts: [][]byte{[]byte(s)}}}, nil
 	}
 	tree, err := syntax.Parse(s, syntax.Perl)
 	if err != nil {
-		return pattern{}, fmt.Errorf("the pattern is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return pattern{}, patternError("the pattern is no regular expression: " + strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(program.Inst) > maxProgram {
@@ -52,10 +65,10 @@ func newPattern(s string, regex bool) (pattern, error) {
 	if err != nil {
 		return pattern{}, err
 	}
-	p := pattern{re: re}
-	if prefix, _ := re.LiteralPrefix(); prefix != "" {
-		p.literal = []byte(prefix)
-		if tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 {
+	p := pattern{re: re, ahead: newPrefilter(tree)}
+	if len(p.ahead.texts) == 1 && !p.ahead.folded {
+		p.literal = p.ahead.texts[0]
+		if tree.Op == syntax.OpLiteral {
 			p.re = nil
 		}
 	}

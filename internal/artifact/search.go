@@ -3,7 +3,12 @@ package artifact
 import (
 	"bytes"
 	"context"
+	"time"
 )
+
+// searchChunk is the chunk of a search, in bytes: it fits into a core's cache, and system
+// calls cost little of the time.
+const searchChunk = 256 << 10
 
 // hit is a matching line.
 type hit struct {
@@ -22,9 +27,12 @@ type search struct {
 	r      *Reader
 	p      pattern
 	c      *cursor
-	before int // context lines before a match
-	max    int // hits
+	before int       // context lines before a match
+	max    int       // hits
+	until  time.Time // when the search pauses; zero: never
 
+	ahead  candidates
+	lower  []byte  // the block in lower case
 	number int64   // of the line at the cursor
 	starts []int64 // offsets of up to before lines ahead of the cursor
 	hits   []hit
@@ -32,7 +40,7 @@ type search struct {
 
 func (s *search) run() error {
 	for !s.c.atEnd() && len(s.hits) < s.max {
-		p, last, err := s.c.window(chunk)
+		p, last, err := s.c.window(s.c.chunk)
 		if err != nil {
 			return err
 		}
@@ -47,6 +55,9 @@ func (s *search) run() error {
 		}
 		if err != nil {
 			return err
+		}
+		if !s.until.IsZero() && !time.Now().Before(s.until) {
+			return nil
 		}
 	}
 	if s.c.atEnd() && s.r.o.LastEmpty && s.endsInNewline() && len(s.hits) < s.max {
@@ -67,13 +78,14 @@ func (s *search) endsInNewline() bool {
 // lines searches whole lines and moves past them.
 func (s *search) lines(block []byte) {
 	first, at := s.number, 0
+	s.lower = s.ahead.begin(s.p.ahead, block, s.lower)
 	for at < len(block) && len(s.hits) < s.max {
-		if s.p.literal != nil { // skip to the line that may have it
-			i := bytes.Index(block[at:], s.p.literal)
+		if len(s.p.ahead.texts) > 0 { // skip to the line that may match
+			i := s.ahead.from(at)
 			if i < 0 {
 				break
 			}
-			from := bytes.LastIndexByte(block[:at+i], '\n') + 1
+			from := bytes.LastIndexByte(block[:i], '\n') + 1
 			if from > at {
 				s.number += int64(bytes.Count(block[at:from], newline))
 				at = from

@@ -54,6 +54,11 @@ func (l *SpillBuffer) Result() SpillResult {
 	return r
 }
 
+// Fits reports whether n more bytes are below the threshold.
+func (l *SpillBuffer) Fits(n int) bool {
+	return !l.win.truncated && l.win.bytes+int64(n) <= int64(l.win.tail.limit)
+}
+
 // Close closes the file and keeps it.
 func (l *SpillBuffer) Close() SpillResult {
 	l.win.out.end()

@@ -21,7 +21,7 @@ const (
 )
 
 // logName matches the file name of an artifact: <id>.<tool>.log.
-var logName = regexp.MustCompile(`^(\d+)\..*\.log$`)
+var logName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)\..*\.log$`) })
 
 // largestID bounds the ids that a new id is derived from.
 const largestID = 1 << 53
@@ -96,7 +96,7 @@ func (s *Store) countOn(root *os.Root) error {
 		return err
 	}
 	for _, e := range entries {
-		if m := logName.FindStringSubmatch(e.Name()); m != nil {
+		if m := logName().FindStringSubmatch(e.Name()); m != nil {
 			if id, err := strconv.ParseInt(m[1], 10, 64); err == nil && id < largestID {
 				s.next = max(s.next, id+1)
 			}

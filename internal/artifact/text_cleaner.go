@@ -9,8 +9,9 @@ import (
 
 // CleanOptions choose what stays in a text for models.
 type CleanOptions struct {
-	DropCR bool // remove each CR; else CR and CRLF become LF
-	Sixel  bool // keep pictures in SIXEL (R-083, see SixelAllowed)
+	Final bool // each line as a terminal shows it in the end; else CR and CRLF become LF
+	Cols  int  // width of the terminal, for Final; 0: none
+	Sixel bool // keep pictures in SIXEL (R-083, see SixelAllowed); not with Final
 }
 
 // TextCleaner writes a stream of bytes as text for models: UTF-8 without escape
@@ -23,11 +24,12 @@ type TextCleaner struct {
 	s sixels
 
 	buf []byte
-	cut []byte // buffer for a piece without its CRs
 }
 
 // NewTextCleaner returns a TextCleaner that writes to w.
-func NewTextCleaner(w io.Writer, o CleanOptions) *TextCleaner { return &TextCleaner{w: w, o: o} }
+func NewTextCleaner(w io.Writer, o CleanOptions) *TextCleaner {
+	return &TextCleaner{w: w, o: o, c: view.Cleaner{Final: o.Final, Cols: o.Cols}}
+}
 
 // Write cleans p and writes it to w. Errors come from w.
 func (c *TextCleaner) Write(p []byte) (int, error) {
@@ -45,15 +47,6 @@ func (c *TextCleaner) Write(p []byte) (int, error) {
 }
 
 func (c *TextCleaner) add(p []byte) {
-	if c.o.DropCR && bytes.IndexByte(p, '\r') >= 0 {
-		c.cut = c.cut[:0]
-		for _, b := range p {
-			if b != '\r' {
-				c.cut = append(c.cut, b)
-			}
-		}
-		p = c.cut
-	}
 	if !c.o.Sixel {
 		c.buf = c.c.Append(c.buf, p)
 		return
@@ -78,6 +71,18 @@ func (c *TextCleaner) flush() error {
 	c.buf = c.buf[:0]
 	return err
 }
+
+// Rest returns what Close would write, such as an incomplete line of Final.
+func (c *TextCleaner) Rest() []byte { return c.c.Rest() }
+
+// Flush writes the incomplete line of Final, which cannot be overwritten then.
+func (c *TextCleaner) Flush() error {
+	c.buf = c.c.Flush(c.buf)
+	return c.flush()
+}
+
+// FullScreen reports whether the text ends on the alternate screen.
+func (c *TextCleaner) FullScreen() bool { return c.c.FullScreen() }
 
 // Close writes what was held back. It does not close w.
 func (c *TextCleaner) Close() error {

@@ -22,7 +22,7 @@ func TestR082_FilesForModelsAreClean(t *testing.T) {
 	} {
 		is(t, "clean", CleanText(in, CleanOptions{}), want)
 	}
-	is(t, "each CR goes", CleanText("one\r\ntwo\rthree\x1b[3\r1m\r", CleanOptions{DropCR: true}), "one\ntwothree")
+	is(t, "the last frame", CleanText("one\r\n10%\r100%\n", CleanOptions{Final: true}), "one\n100%\n")
 }
 
 func TestR083_PicturesStayIfBothNamesAreSet(t *testing.T) {
@@ -58,7 +58,8 @@ func TestR084_TheStripperKeepsItsState(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "pieces") {
 			in.WriteString(rapid.SampledFrom(more).Draw(t, "piece"))
 		}
-		o := CleanOptions{DropCR: rapid.Bool().Draw(t, "no CR"), Sixel: rapid.Bool().Draw(t, "sixel")}
+		o := CleanOptions{Final: rapid.Bool().Draw(t, "final"), Cols: rapid.IntRange(0, 9).Draw(t, "cols")}
+		o.Sixel = !o.Final && rapid.Bool().Draw(t, "sixel")
 		var out bytes.Buffer
 		c := NewTextCleaner(&out, o)
 		inPieces(t, in.String(), func(p []byte) { _, _ = c.Write(p) })

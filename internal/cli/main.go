@@ -9,11 +9,12 @@ import (
 type Main struct {
 	In, Out, Err *os.File
 	Env          []string // in the form of os.Environ
-	Version      string
+	Linked       Linked
 
 	Mask    string // the caller's umask in octal, if ours differs; see keepOwnBits
 	Misread bool   // whether the flags could not be parsed
 	Client  bool   // whether the verb sends requests to a daemon
+	Level   string // begins the line of an error: its priority, if Err is the journal of systemd
 	Helped  error  // error of printing the requested help; nil: none
 }
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"troupe/internal/near"
 	"troupe/messages"
 )
 
@@ -20,14 +21,20 @@ import (
 // has turned into a string is read as what it says. An unknown field, or a field of the
 // wrong type, is an error that names it.
 func Decode(arguments json.RawMessage, into any) *messages.Error {
+	arguments, null := readable(arguments, fieldTypes(reflect.TypeOf(into).Elem()))
+	if null != "" {
+		return messages.Invalid(null, fmt.Sprintf("an element of %s is null; it must be a string", null))
+	}
+	return DecodeExact(arguments, into)
+}
+
+// DecodeExact decodes arguments of a program as Decode does, without reading a string as
+// anything else.
+func DecodeExact(arguments json.RawMessage, into any) *messages.Error {
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	fields := fieldTypes(reflect.TypeOf(into).Elem())
-	arguments, null := readable(arguments, fields)
-	if null != "" {
-		return messages.Invalid(null, fmt.Sprintf("an element of %s is null; it must be a string", null))
-	}
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
@@ -48,11 +55,24 @@ func Decode(arguments json.RawMessage, into any) *messages.Error {
 	case errors.As(err, &kind):
 		return messages.Invalid(kind.Field, fmt.Sprintf("%s is %s; it must be %s", misfit(fields, kind), given(kind.Value), wanted(kind.Type.Kind())))
 	case unknown:
-		return messages.Invalid(strings.Trim(name, `"`), "there is no parameter "+name)
+		return noParameter(name, arguments, fields)
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
 		return messages.Invalid("arguments", "the arguments are not a JSON object: "+err.Error())
 	}
 	return messages.Invalid("arguments", err.Error()) // from a type with its own UnmarshalJSON
+}
+
+// noParameter returns the error of an unknown parameter, whose name is quoted. It names the one
+// that may be meant in the sentence: not every dialect shows hints.
+func noParameter(quoted string, arguments json.RawMessage, known map[string]reflect.Type) *messages.Error {
+	name, text := strings.Trim(quoted, `"`), "there is no parameter "+quoted
+	var all map[string]json.RawMessage
+	_ = json.Unmarshal(arguments, &all)
+	_, own := all[name] // not of an object in a parameter
+	if meant := near.Word(name, slices.Sorted(maps.Keys(known))); own && meant != "" {
+		text += fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return messages.Invalid(name, text)
 }
 
 // fieldTypes returns the types of a struct's JSON fields by name.

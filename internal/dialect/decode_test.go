@@ -23,6 +23,10 @@ func TestBadInputOfADialectsTool(t *testing.T) {
 		On   bool              `json:"on"`
 		List []string          `json:"list"`
 		Env  map[string]string `json:"env"`
+		Secs *float64          `json:"wait_seconds"`
+		In   *struct {
+			N int `json:"n"`
+		} `json:"in"`
 	}
 	for arguments, want := range map[string]string{
 		``:                        "",
@@ -50,6 +54,10 @@ func TestBadInputOfADialectsTool(t *testing.T) {
 		`{"list":[["x"]]}`:        "an element of list is a list; it must be a string",
 		`{"env":{"A":1}}`:         "an element of env is a number; it must be a string",
 		`{"txt":"x"}`:             `there is no parameter "txt"`,
+		`{"wait_secnds":1}`:       `there is no parameter "wait_secnds"; did you mean "wait_seconds"?`,
+		`{"waitSeconds":1}`:       `there is no parameter "waitSeconds"; did you mean "wait_seconds"?`,
+		`{"colour":1}`:            `there is no parameter "colour"`,
+		`{"in":{"wait_secnd":1}}`: `there is no parameter "wait_secnd"`,
 		`{"text":"x"} {"text":1}`: "there is data after the arguments; send one JSON object",
 		`null`:                    "",
 		`"x"`:                     "the arguments are a string; they must be an object",

@@ -10,7 +10,10 @@
 //	host.go       declares Host, the node as a dialect sees it
 //	jobs.go       asks a host for the jobs, sessions and input of a tool
 //	log.go        reads a stream as an io.ReaderAt
+//	policy.go     declares Policy, which decides how a command may run
 //	schema.go     describes parameters to a model
+//	scope_hold.go  holds the scope of a client by a lease
+//	screen.go     reads the screen of a job
 //	tool.go       declares Tool, Call and Result
 //	wait_end.go   waits for the end of a job, with retries
 package dialect

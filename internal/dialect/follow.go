@@ -6,20 +6,19 @@ import (
 	"io"
 	"time"
 
-	"troupe/host"
 	"troupe/messages"
 )
 
 // piece bounds the output that is in memory at a time, in bytes.
 const piece = 1 << 20
 
-// Live shows the end of a stream while its job writes: at most window bytes of text without
-// control sequences. It shows at most one page per interval every, and a last one when the
-// stream is complete. Each page replaces the one before, and the last one has the final
-// output. Live returns when the stream or ctx ends.
-func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, window int, every time.Duration, show func(messages.OutputPage)) error {
+// Live shows the end of a stream, which view reads, while its job writes. It shows at most one
+// page per interval every, and a last one when the stream is complete. Each page replaces the
+// one before, and the last one has the final output. Live returns when the
+// stream or ctx ends.
+func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, view func(context.Context) (messages.OutputPage, error), every time.Duration, show func(messages.OutputPage)) error {
 	return Follow(ctx, h, job, stream, every, func(from int64, over bool) (int64, error) {
-		page, err := host.Ask(ctx, h, messages.ReadOutput{Job: job, Stream: stream, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+		page, err := view(ctx)
 		if err == nil && (!over || page.Bytes > from) {
 			show(page)
 		}

@@ -30,6 +30,7 @@ type Host interface {
 type Text struct {
 	Text      string
 	Truncated bool
+	Redrawn   bool // a final text of the output may differ
 }
 
 // Bytes is a part of a stream.
@@ -38,6 +39,13 @@ type Bytes struct {
 	Next int64 // offset to continue from; skips a trailing gap
 	Size int64 // of the stream at the time of the call
 	Gaps []messages.OutputGap
+}
+
+// FactPage is a page of recorded facts.
+type FactPage struct {
+	Facts []messages.Notification
+	Next  messages.Seq // the number after which the next page begins
+	More  bool         // more facts were recorded when the page was read
 }
 
 // TaskGroup runs a session's background work. The front end supplies it and waits for all

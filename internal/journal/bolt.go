@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -23,8 +25,15 @@ type Bolt struct {
 	path   string
 	keep   Retention
 	forgot func(jobs []messages.UID)
-	db     *bbolt.DB
-	file   *os.File // file of db, which closes it
+
+	swap sync.RWMutex // held by readers; the writer, which alone exchanges db and file, reads them without it
+	db   *bbolt.DB
+	file *os.File // file of db, which closes it
+
+	compacting  sync.Mutex // a compaction or Close is in progress
+	compactFrom int64      // least size of a file that is compacted
+	sparseFrom  int64      // the same, above it after a failure
+	interrupt   func(step string) error
 
 	mu      sync.Mutex
 	queue   []*pendingBatch // blocked callers that wait for the next commit
@@ -46,9 +55,15 @@ type BoltOptions struct {
 	// it must not write.
 	Forgot func(jobs []messages.UID)
 
+	// CompactFrom is the least size of a file that is compacted when more than half of it is
+	// free; 0: DefaultCompactFrom.
+	CompactFrom int64
+
 	// NoSync leaves the write-back to the kernel. A kill loses nothing then, but a loss
 	// of power may destroy the journal: for measurements.
 	NoSync bool
+
+	interrupt func(step string) error // at the steps of a compaction; nil outside of tests
 }
 
 // DefaultLockTimeout bounds the wait for an ending daemon to release its journal. It is
@@ -64,6 +79,8 @@ type Stats struct {
 	Writes  uint64 // calls served by them
 	Facts   uint64 // facts recorded
 	Trimmed uint64 // facts removed by Retention
+
+	Compactions uint64 // of the file, also by OpenBolt
 }
 
 // OpenBolt opens the journal at path, or creates it with its directory. It leaves an
@@ -83,8 +100,13 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db, file: file}
-	err = b.Append(nil)           // apply Retention to what has become too old
+	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db, file: file, interrupt: o.interrupt}
+	b.compactFrom = cmp.Or(o.CompactFrom, DefaultCompactFrom)
+	b.sparseFrom = b.compactFrom
+	err = b.Append(nil) // apply Retention to what has become too old
+	if err == nil {
+		err = b.shrink(math.MaxUint64)
+	}
 	if err != nil && !full(err) { // a full disk must not prevent reading: it is tried later
 		return nil, errors.Join(err, b.Close())
 	}
@@ -135,7 +157,7 @@ func (b *Bolt) Read(after messages.Seq, limit int) ([]messages.FactRecorded, err
 	return out, nil
 }
 
-// Close implements Store. It waits for a commit in progress. A file over which bbolt
+// Close implements Store. It waits for a commit or a compaction in progress. A file over which bbolt
 // panicked stays open until the process ends.
 func (b *Bolt) Close() error {
 	b.mu.Lock()
@@ -148,6 +170,8 @@ func (b *Bolt) Close() error {
 	case stuck:
 		return broken
 	}
+	b.compacting.Lock()
+	defer b.compacting.Unlock()
 	return guarded(b.db.Close)
 }
 
@@ -167,6 +191,8 @@ func (b *Bolt) view(ask func(*txn) error) error {
 		return err
 	}
 	return b.fault(guarded(func() error {
+		b.swap.RLock()
+		defer b.swap.RUnlock()
 		if err := b.whole(heads()); err != nil {
 			return err
 		}
@@ -196,6 +222,11 @@ func (b *Bolt) fault(err error) error {
 		return err
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		return ErrClosed
+	case errors.Is(err, errRenamed):
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.broken = fmt.Errorf("journal %s: %w", b.path, err)
+		return b.broken
 	case errors.Is(err, errSeal), errors.Is(err, errForm), errors.Is(err, errPanic):
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -27,7 +27,14 @@ func TestMain(m *testing.M) {
 // acknowledged.
 func appendUntilKilled(path string) {
 	path, nosync := strings.CutPrefix(path, "nosync:")
-	b, err := journal.OpenBolt(path, journal.BoltOptions{NoSync: nosync, Retention: journal.Retention{Jobs: 20, Facts: 5000}})
+	step, times, path, compacts := parseCompact(path)
+	o, outputs := journal.BoltOptions{NoSync: nosync}, func(int, messages.JobID) []journal.Output { return nil }
+	if compacts {
+		o, outputs = compacting(step, times)
+		o.NoSync = nosync
+	}
+	o.Retention = journal.Retention{Jobs: 20, Facts: 5000}
+	b, err := journal.OpenBolt(path, o)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -39,6 +46,7 @@ func appendUntilKilled(path string) {
 			Facts:    life(id, next),
 			Keys:     []journal.Key{{Job: id, Key: string(id)}},
 			Channels: []journal.Channel{{ID: "c", Acked: next}},
+			Outputs:  outputs(int(next/3), id),
 		})
 		if err == nil {
 			fmt.Println(next + 2)

@@ -5,6 +5,7 @@
 //
 //	bolt.go           the durable journal: opening, reading, faults
 //	channels.go       channels in the file
+//	compact.go        a smaller file in the place of one that is mostly free
 //	fact.go           encoding of facts
 //	file.go           safe creation and opening of the file; its errors
 //	finished.go       live and finished jobs, and small outputs, in the file

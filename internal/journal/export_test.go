@@ -14,6 +14,12 @@ import (
 
 // What the tests may reach beside the API.
 
+// Interrupted calls do at each step of a compaction; an error is that of the step.
+func Interrupted(o BoltOptions, do func(step string) error) BoltOptions {
+	o.interrupt = do
+	return o
+}
+
 // SetFormat makes the file one of another format.
 func (b *Bolt) SetFormat(format uint64) error {
 	return b.db.Update(func(tx *bbolt.Tx) error { return mark(tx, format) })

@@ -69,7 +69,7 @@ func embedsFact(spec *ast.TypeSpec) bool {
 	})
 }
 
-// fill draws a value for every exported field, whatever is added to it.
+// fill draws a value for every exported field that is stored, whatever is added to it.
 func fill(t *rapid.T, v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:
@@ -81,7 +81,7 @@ func fill(t *rapid.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("cbor") != "-" { // what is only in a reply is not stored
 				fill(t, v.Field(i))
 			}
 		}
@@ -104,7 +104,7 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetString(string(rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "text")))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, "flag"))
-	case reflect.Int, reflect.Int8, reflect.Int64:
+	case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64:
 		v.SetInt(rapid.Int64Range(-1<<(v.Type().Bits()-1), 1<<(v.Type().Bits()-1)-1).Draw(t, "number"))
 	case reflect.Uint8, reflect.Uint64:
 		v.SetUint(rapid.Uint64Range(0, 1<<v.Type().Bits()-1).Draw(t, "number"))

@@ -30,7 +30,7 @@ const (
 // completed under another name and then linked, so that no half-made journal can
 // appear.
 func prepare(path string, timeout time.Duration) error {
-	dir, unfinished := filepath.Dir(path), path+".new"
+	dir, unfinished := filepath.Dir(path), path+unfinishedSuffix
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return fmt.Errorf("the journal's directory: %w", err)
 	}
@@ -129,7 +129,7 @@ func own(info fs.FileInfo) bool {
 
 // openFile opens the file with bbolt, which closes it.
 func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, *os.File, error) {
-	o.FreelistType, o.NoFreelistSync, o.NoStatistics = bbolt.FreelistMapType, true, true
+	o.FreelistType, o.NoFreelistSync = bbolt.FreelistMapType, true // with statistics, which count the free pages
 	o.PageSize = pageSize
 	o.ReadOnly = flag == readFlags
 	var file *os.File
@@ -155,7 +155,17 @@ func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, *os.File, erro
 		return nil, nil, damaged(path, err)
 	}
 	db.AllocSize = growth
+	if !isAt(file, path) { // its process compacted it while this one waited for the lock
+		return nil, nil, errors.Join(inUse(path), db.Close())
+	}
 	return db, file, nil
+}
+
+// isAt reports whether a file has still its name.
+func isAt(file *os.File, path string) bool {
+	info, err := file.Stat()
+	named, nerr := os.Lstat(path)
+	return err == nil && nerr == nil && os.SameFile(info, named)
 }
 
 func unsafe(path, what, hint string) error {

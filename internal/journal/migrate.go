@@ -44,7 +44,7 @@ func migrate(path string, format uint64, timeout time.Duration) error {
 		return err
 	}
 	defer old.Close()
-	unfinished := path + ".new"
+	unfinished := path + unfinishedSuffix
 	db, _, err := openFile(unfinished, makeFlags, bbolt.Options{Timeout: timeout, NoSync: true})
 	if err != nil {
 		return err

@@ -8,8 +8,12 @@ import (
 )
 
 // trimSpare bounds the removals of a commit, so that none takes long: twice the facts
-// that it added, plus trimSpare.
-const trimSpare = 128
+// that it added, plus trimSpare. Of many facts that are no longer in use, as after the
+// removal of all jobs, it removes the part 1/trimPart.
+const (
+	trimSpare = 128
+	trimPart  = 32
+)
 
 // trim removes what exceeds keep. facts is the number of added facts.
 func (t *txn) trim(now time.Time, keep Retention, facts int) error {
@@ -35,7 +39,11 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 	if err != nil {
 		return err
 	}
-	for n := 0; n < trimSpare+2*facts && t.totals.Facts > 0; n++ {
+	most := trimSpare + 2*facts
+	if first := t.totals.first(); first < wanted {
+		most = max(most, int(wanted-first)/trimPart)
+	}
+	for n := 0; n < most && t.totals.Facts > 0; n++ {
 		first := t.totals.first()
 		if first >= wanted && t.totals.Facts <= uint64(keep.Facts) && t.totals.Bytes <= uint64(keep.Bytes) {
 			break

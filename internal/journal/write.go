@@ -52,7 +52,8 @@ func (b *Bolt) Write(batch Batch) error {
 	return w.err
 }
 
-// lead commits the waiting batches, w among them, and wakes the next leader.
+// lead commits the waiting batches, w among them, compacts the file if that is worth it, and
+// wakes the next leader.
 func (b *Bolt) lead(w *pendingBatch) {
 	b.mu.Lock()
 	n := min(len(b.queue), maxRound)
@@ -61,6 +62,12 @@ func (b *Bolt) lead(w *pendingBatch) {
 	b.mu.Unlock()
 
 	b.commit(round)
+	for _, other := range round {
+		if other != w {
+			close(other.woken)
+		}
+	}
+	_ = b.shrink(mostCopied) // a fault shows in the next write
 
 	b.mu.Lock()
 	b.writing = len(b.queue) > 0
@@ -69,11 +76,6 @@ func (b *Bolt) lead(w *pendingBatch) {
 		close(b.queue[0].woken)
 	}
 	b.mu.Unlock()
-	for _, other := range round {
-		if other != w {
-			close(other.woken)
-		}
-	}
 }
 
 // errUnchanged rolls back a commit without changes.

@@ -115,3 +115,13 @@ func examinePriority(pid int) (found []Finding) {
 	}
 	return found
 }
+
+// Files returns how many descriptors a process of this user may have, and how many it has.
+func Files(pid int) (limit uint64, open int, known bool) {
+	var l unix.Rlimit
+	names, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
+	if err != nil || unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &l) != nil {
+		return 0, 0, false
+	}
+	return l.Cur, len(names), true
+}

@@ -36,7 +36,7 @@ func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, k
 	if err != nil { // the job never started, or its output was removed: the sizes in the record tell which
 		return job, dialect.Text{Truncated: wrote(job)}, nil
 	}
-	return job, dialect.Text{Text: v.Text, Truncated: v.Truncated}, nil
+	return job, dialect.Text{Text: v.Text, Truncated: v.Truncated, Redrawn: v.Redrawn}, nil
 }
 
 func wrote(job messages.Record) bool {

@@ -53,7 +53,11 @@ func TestLiveOutputIsJoined(t *testing.T) {
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		defer close(shown)
-		require.NoError(t, dialect.Live(ctx, h, job.ID, messages.Merged, 100, time.Millisecond, func(p messages.OutputPage) { shown <- p.Text }))
+		require.NoError(t, dialect.Live(ctx, h, job.ID, messages.Merged, func(ctx context.Context) (messages.OutputPage, error) {
+			reply, err := h.Do(ctx, messages.ReadOutput{Job: job.ID, Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: 100}, Plain: true})
+			page, _ := reply.(messages.OutputPage)
+			return page, err
+		}, time.Millisecond, func(p messages.OutputPage) { shown <- p.Text }))
 	})
 	require.NoError(t, dialect.Input(ctx, h, messages.WriteInput{Job: job.ID, Data: []byte("\n")}))
 	for text := range shown {

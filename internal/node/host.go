@@ -16,7 +16,8 @@ func (n *Node) Host() host.Host { return nodeHost{n} }
 // nodeHost implements host.Host.
 type nodeHost struct{ node *Node }
 
-// Do implements host.Host. The records in replies have the sizes of their outputs.
+// Do implements host.Host. The records in replies have the sizes of their outputs, and the live
+// states of jobs if the request asks for them.
 func (h nodeHost) Do(ctx context.Context, request messages.Refusable) (any, error) {
 	n := h.node
 	switch r := request.(type) {
@@ -34,6 +35,9 @@ func (h nodeHost) Do(ctx context.Context, request messages.Refusable) (any, erro
 		if r.Stream == messages.Both {
 			return host.Reply(n.readBoth(ctx, r))
 		}
+		if r.View.Kind == messages.ViewMatches {
+			return host.Reply(n.search(ctx, r))
+		}
 		return granted(askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r }))
 	case messages.ReadScreen:
 		return granted(askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r }))
@@ -43,13 +47,20 @@ func (h nodeHost) Do(ctx context.Context, request messages.Refusable) (any, erro
 	reply, err := granted(n.Ask(ctx, request))
 	switch m := reply.(type) {
 	case messages.JobFound:
-		m.Job = n.measured(m.Job)
+		one := []messages.Record{n.onScreen(n.measured(m.Job))}
+		if r, is := request.(messages.FindJob); is && r.Live {
+			n.ReadLive(ctx, one)
+		}
+		m.Job = one[0]
 		reply = m
 	case messages.CommandPromoted:
 		m.Job = n.measured(m.Job)
 		reply = m
 	case messages.JobList:
 		n.measureAll(m.Jobs)
+		if r, is := request.(messages.ListJobs); is && r.Live {
+			n.ReadLive(ctx, m.Jobs)
+		}
 	case messages.WaitEnded:
 		n.measureAll(m.Jobs)
 	}

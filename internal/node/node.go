@@ -23,6 +23,8 @@ type Node struct {
 	replies    sync.Map // *pendingReply by the id of its PID
 	logs       actors.Logs
 	parts      components
+	full       fullScreens
+	liveReads  chan struct{} // a place for each reading of live states
 
 	gone   chan struct{} // closed when every actor has ended
 	over   chan struct{} // closed when the node answers no more
@@ -50,18 +52,18 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.OwnProcess {
+		heap.Tune(heap.Floor)
+		defer threads.Reserve()() // they start beside what follows
+	}
 	p, err := o.build()
 	if err != nil {
 		return nil, err
 	}
-	if o.OwnProcess {
-		heap.Tune(heap.Floor)
-		threads.Reserve()
-	}
 	if p.past, err = o.before(ctx, p); err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
 	}
-	n := &Node{logs: p.logs, parts: p, over: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{})}
+	n := &Node{logs: p.logs, parts: p, liveReads: make(chan struct{}, liveAtOnce), over: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{})}
 	n.system = newSystem(o)
 	n.system.ProcessRegistry.RegisterAddressResolver(n.findReply)
 	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n))

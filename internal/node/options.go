@@ -50,6 +50,9 @@ type Options struct {
 	// which is required then. Dir must be this node's alone, because the files of a former
 	// node are removed.
 	Snapshot bool
+	// KeepErrexit has a command that fails after set -e in a live bash or zsh end alone: the
+	// shell goes on with its state. Else the shell exits, as other shells do.
+	KeepErrexit bool
 	// Parallel bounds the running jobs of each session, also of a scope's default session;
 	// 0: 64.
 	Parallel int
@@ -202,7 +205,7 @@ func (o Options) build() (components, error) {
 
 // addBackends adds the standard kinds of sessions that p lacks, on the engine.
 func (o Options) addBackends(p components) {
-	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel, Queue: o.Limits.Unstarted}, live.Options{Prefix: o.Prefix}
+	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel, Queue: o.Limits.Unstarted}, live.Options{Prefix: o.Prefix, KeepErrexit: o.KeepErrexit}
 	if p.snapshots != nil {
 		ofShells.Snapshots = p.snapshots
 	}

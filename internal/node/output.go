@@ -79,6 +79,9 @@ func (f *Follower) Read(p []byte) (int, error) {
 		if n > 0 || err != nil {
 			return n, err
 		}
+		if f.limit > 0 && f.offset >= f.limit { // a gap reaches to the end, or over it
+			continue
+		}
 		if err := f.wait(); err != nil {
 			return 0, err
 		}

@@ -69,6 +69,7 @@ func (n *Node) viewAfter(job messages.Record, behind [2]int64, o view.Options) (
 		}
 		logs = append(logs, l)
 	}
+	o.Cols = job.Terminal.Cols
 	switch {
 	case len(logs) == 1:
 		return view.Tail(logs[0], o)

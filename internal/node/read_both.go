@@ -26,7 +26,10 @@ func (n *Node) readBoth(ctx context.Context, r messages.ReadOutput) (messages.Ou
 		return messages.OutputPage{}, messages.OnlyEndOfBoth()
 	}
 	o := view.Options{Bytes: r.View.Bytes, Style: view.Verbatim}
-	if r.Plain {
+	switch {
+	case r.Final:
+		o.Style = view.Final
+	case r.Plain:
 		o.Style = view.Plain
 	}
 	seen, err := n.viewAfter(job, r.After, o)

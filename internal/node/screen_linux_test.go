@@ -110,6 +110,8 @@ func TestScreenOfVim(t *testing.T) {
 	p := play(t, "echo before; vim -u NONE -N -i NONE "+file)
 	s := p.shows("~\n~\n~")
 	require.True(t, s.Alternate)
+	require.True(t, p.record().FullScreen)
+	require.True(t, p.final().FullScreen)
 	p.types("ihello\r\tworld — 漢字\x1b")
 	p.shows("hello\n        world — 漢字")
 	p.types(":set number\r")
@@ -124,6 +126,49 @@ func TestScreenOfVim(t *testing.T) {
 	s, shown := p.screen()
 	require.False(t, s.Alternate)
 	require.Equal(t, "before", strings.TrimSpace(shown))
+	require.False(t, p.record().FullScreen)
+	page := p.final()
+	require.False(t, page.FullScreen)
+	require.Regexp(t, `^before\n\[… \d+ bytes of a full-screen program not shown …\]\n$`, page.Text)
+}
+
+// record is what show prints of the job.
+func (p *player) record() messages.Record {
+	p.t.Helper()
+	job, err := p.node.Job(p.ctx, p.job.ID)
+	require.NoError(p.t, err)
+	return job
+}
+
+// final is the end of the output as a terminal shows it.
+func (p *player) final() messages.OutputPage {
+	p.t.Helper()
+	page, err := p.node.Read(p.ctx, messages.ReadOutput{Job: p.job.ID, View: messages.View{Kind: messages.ViewTail}, Plain: true, Final: true})
+	require.NoError(p.t, err)
+	return page
+}
+
+// A program that takes the whole screen says so in its record, also when it ended so, and
+// after it has drawn much.
+func TestFullScreenInTheRecord(t *testing.T) {
+	const wide = `printf '\033[?1049hfull '; yes drawn | head -c 3000000; echo; echo here; read -r a; `
+	p := play(t, `printf '10%%\r100%%\n'; echo before; `+wide+`printf '\033[?1049l'; echo after; read -r a; printf '\033[?47hagain'`)
+	p.shows("here")
+	require.True(t, p.record().FullScreen)
+	require.True(t, p.final().FullScreen)
+	p.types("\r")
+	p.shows("after")
+	require.False(t, p.record().FullScreen)
+	page := p.final()
+	require.False(t, page.FullScreen)
+	require.Regexp(t, `^\[… \d+ KiB of a full-screen program not shown …\]\nafter\n$`, page.Text)
+	p.types("\r")
+	job := p.ends()
+	require.True(t, job.FullScreen, "it ended so")
+	require.True(t, p.final().FullScreen)
+	first, err := p.node.Read(p.ctx, messages.ReadOutput{Job: p.job.ID, View: messages.View{Kind: messages.ViewPage, Offset: 1, Lines: 2}, Plain: true, Final: true})
+	require.NoError(t, err)
+	require.Equal(t, "100%\nbefore\n", first.Text)
 }
 
 func TestScreenOfLess(t *testing.T) {
@@ -167,9 +212,10 @@ func TestScreenAnswersAProgram(t *testing.T) {
 	require.Zero(t, p.ends().ExitCode())
 }
 
-// The program hears of another size, and the screen has it.
+// The program hears of another size, and the screen has it. A signal that comes as bash
+// enters its read is taken when that ends, so it must not be long.
 func TestScreenOfAResizedTerminal(t *testing.T) {
-	p := play(t, `trap 'stty size' WINCH; stty size; while ! read -rt 60 a; do :; done`)
+	p := play(t, `trap 'stty size' WINCH; stty size; while ! read -rt 1 a; do :; done`)
 	p.shows("24 80")
 	reply, err := p.node.Ask(p.ctx, messages.ResizeTerminal{Job: p.job.ID, Size: messages.Terminal{Rows: 10, Cols: 33}})
 	require.NoError(t, err)

@@ -10,6 +10,7 @@
 //	check_words.go         the same for a text that cannot be parsed
 //	cwd.go                 working directory of a call
 //	environment.go         environment of a job by policy
+//	examine.go             what the text of a shell command is made of
 //	files.go               file system of a command; symbolic links
 //	find_processes.go      texts that look for processes by their arguments
 //	head_tail_limits.go    splitting off a trailing head or tail

@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"strconv"
+	"sync"
 	"unicode"
 )
 
@@ -18,7 +19,8 @@ type key struct {
 	code   int  // code for CSI u
 }
 
-var keyTable = keys()
+// keyTable returns the named keys.
+var keyTable = sync.OnceValue(keys)
 
 func keys() []key {
 	all := []key{
@@ -97,9 +99,10 @@ func keyNamed(name string) (*key, bool) {
 }
 
 func find(is func(*key) bool) (*key, bool) {
-	for i := range keyTable {
-		if is(&keyTable[i]) {
-			return &keyTable[i], true
+	all := keyTable()
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i], true
 		}
 	}
 	return nil, false

@@ -55,15 +55,15 @@ func Parse(text string) (*Script, error) {
 // ParseWithin does the same as Parse, within the caller's deadline. It calls over every
 // few hundred bytes and returns ErrTooSlow once that is true.
 func ParseWithin(text string, over func() bool) (*Script, error) {
-	file, err := parse(text, over)
+	file, err := parse(text, syntax.LangBash, over)
 	if err != nil {
 		return nil, err
 	}
 	return newScript(text, file), nil
 }
 
-// parse does the same as ParseWithin, without building a Script.
-func parse(text string, over func() bool) (file *syntax.File, err error) {
+// parse does the same as ParseWithin, without building a Script, for a text of any shell.
+func parse(text string, lang syntax.LangVariant, over func() bool) (file *syntax.File, err error) {
 	if len(text) > MaxParse {
 		return nil, ErrTooLarge
 	}
@@ -73,7 +73,7 @@ func parse(text string, over func() bool) (file *syntax.File, err error) {
 		}
 	}()
 	from := &boundedReader{rest: text, over: over, shallow: len(text) <= minDepth}
-	file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(from, "")
+	file, err = syntax.NewParser(syntax.Variant(lang)).Parse(from, "")
 	switch {
 	case from.refused != nil:
 		return nil, from.refused

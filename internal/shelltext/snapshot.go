@@ -36,7 +36,7 @@ func SourcedFiles(text string, env []string) []string {
 		return nil
 	}
 	var files []string
-	for _, m := range sourcePattern.FindAllStringSubmatch(text, maxSourced) {
+	for _, m := range regexp.MustCompile(sourcePattern).FindAllStringSubmatch(text, maxSourced) {
 		files = append(files, home+"/"+m[1])
 	}
 	return files
@@ -46,7 +46,7 @@ func SourcedFiles(text string, env []string) []string {
 const maxSourced = 64
 
 // sourcePattern matches a source command with a path in the home directory.
-var sourcePattern = regexp.MustCompile(`(?m)(?:^|[\s;&|({])(?:\\?\.|source)[ \t]+["']?(?:~|\$HOME|\$\{HOME\})"?/([\w./+@-]+)`)
+const sourcePattern = `(?m)(?:^|[\s;&|({])(?:\\?\.|source)[ \t]+["']?(?:~|\$HOME|\$\{HOME\})"?/([\w./+@-]+)`
 
 var startNames = map[string]string{Bash: ".bashrc", Zsh: ".zshrc", Sh: ".profile"}
 

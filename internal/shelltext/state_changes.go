@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -21,10 +22,15 @@ const (
 // change Anything ran before; otherwise any word may do anything. Unknown constructs,
 // texts that are not bash, and texts too long to parse are Anything.
 func StateChanges(text string) StateChange {
-	file, err := parse(text, func() bool { return false })
+	file, err := parse(text, syntax.LangBash, func() bool { return false })
 	if err != nil {
 		return Anything
 	}
+	return fileChange(file)
+}
+
+// fileChange returns what a parsed text may change.
+func fileChange(file *syntax.File) StateChange {
 	worst := NoChange
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if node == nil || worst == Anything {
@@ -122,7 +128,7 @@ func callChange(call *syntax.CallExpr) StateChange {
 	if !ok || name == "" || pattern || strings.HasPrefix(name, "~") && !strings.HasPrefix(name, "~/") {
 		return Anything
 	}
-	change, builtin := builtins[name]
+	change, builtin := builtins()[name]
 	if !builtin {
 		return NoChange // a program
 	}
@@ -182,7 +188,7 @@ func isOperator(word *syntax.Word) bool {
 }
 
 // builtins maps the builtins of bash to what they may change. Other names are programs.
-var builtins = func() map[string]StateChange {
+var builtins = sync.OnceValue(func() map[string]StateChange {
 	all := map[string]StateChange{}
 	for _, name := range strings.Fields(": [ bg break caller cd continue dirs disown echo exit false fg hash help kill logout printf pwd return suspend test times true type ulimit umask wait") {
 		all[name] = NoChange
@@ -194,4 +200,4 @@ var builtins = func() map[string]StateChange {
 		all[name] = Anything
 	}
 	return all
-}()
+})

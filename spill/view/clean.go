@@ -29,10 +29,12 @@ const resetSGR = "\x1b[0m"
 // U+FFFD. It keeps its state between calls (R-082, R-084). The zero Cleaner is ready.
 //
 // A CR without LF becomes a newline too (R-113). A progress bar that overwrites itself
-// gives one line for each state, and no output is lost. The screen shows its last
-// state.
+// gives one line for each state, and no output is lost. With Final it gives its last
+// state, as on a terminal: see final.go.
 type Cleaner struct {
 	Colours bool // keep SGR
+	Final   bool // apply CR, backspace and movements within a line; leave out the alternate screen
+	Cols    int  // width of the terminal, for Final; 0: unlimited
 
 	state  parser.State
 	seq    []byte // the current sequence, if it may be SGR
@@ -41,10 +43,16 @@ type Cleaner struct {
 	cr     bool   // set after a CR whose newline is not written
 	held   int    // bytes at the end whose meaning depends on what follows
 	styled bool   // an SGR is active
+
+	row     terminalRow // the incomplete line, for Final
+	alt     bool        // the alternate screen is shown
+	hidden  int64       // bytes of text on the alternate screen, not reported yet
+	redrawn bool        // the final text may differ
 }
 
 // Append adds the clean text of p to dst.
 func (c *Cleaner) Append(dst, p []byte) []byte {
+	c.sized()
 	if len(c.part) > 0 {
 		all := len(p)
 		dst, p = c.complete(dst, p)
@@ -65,6 +73,9 @@ func (c *Cleaner) next(dst, p []byte) ([]byte, int) {
 		return c.escape(dst, p[0])
 	}
 	if n := printable(p); n > 0 {
+		if c.Final {
+			return c.print(dst, p[:n]), n
+		}
 		c.cr = c.cr && p[0] != '\n'
 		return append(c.newline(dst), p[:n]...), n
 	}
@@ -89,9 +100,12 @@ func (c *Cleaner) Held() int { return c.held }
 // End adds the text of the held bytes, after the last byte of the stream.
 func (c *Cleaner) End(dst []byte) []byte {
 	for range c.part {
-		dst = utf8.AppendRune(c.newline(dst), utf8.RuneError)
+		dst = c.rune(dst, utf8.RuneError)
 	}
 	c.part, c.held = nil, 0
+	if c.Final {
+		return c.endRow(dst)
+	}
 	dst = c.newline(dst)
 	if c.styled {
 		dst = append(dst, resetSGR...)
@@ -114,7 +128,11 @@ func (c *Cleaner) Begin(before, part []byte) int {
 }
 
 // resume forgets the held bytes, which are not part of the view.
-func (c *Cleaner) resume() { c.part, c.cr, c.held, c.styled = nil, false, 0, false }
+func (c *Cleaner) resume() {
+	c.part, c.cr, c.held, c.styled = nil, false, 0, false
+	c.row, c.hidden, c.redrawn = terminalRow{}, 0, false
+	c.sized()
+}
 
 // complete finishes a rune that began in the last call.
 func (c *Cleaner) complete(dst, p []byte) (out, rest []byte) {
@@ -146,7 +164,7 @@ func printable(p []byte) int {
 // newline writes the newline of a CR, once it is known that no LF follows.
 func (c *Cleaner) newline(dst []byte) []byte {
 	if c.cr {
-		c.cr = false
+		c.cr, c.redrawn = false, true
 		dst = append(dst, '\n')
 	}
 	return dst
@@ -155,6 +173,11 @@ func (c *Cleaner) newline(dst []byte) []byte {
 // rune handles one rune outside sequences.
 func (c *Cleaner) rune(dst []byte, r rune) []byte {
 	switch {
+	case c.Final && r != 0x1b:
+		return c.finalRune(dst, r)
+	case r == '\b':
+		c.redrawn = true
+		return dst
 	case r == '\r':
 		c.cr = true
 		return dst
@@ -164,12 +187,17 @@ func (c *Cleaner) rune(dst []byte, r rune) []byte {
 	case r == 0x1b:
 		c.state, c.seq, c.inside = parser.EscapeState, append(c.seq[:0], 0x1b), 0
 		return dst
-	case r < 0x20 && r != '\t', r >= 0x7f && r <= 0x9f, r >= 0xfff9 && r <= 0xfffb:
+	case unprintable(r):
 		return dst
 	case bidi(r):
 		return fmt.Appendf(c.newline(dst), `\u%04x`, r)
 	}
 	return utf8.AppendRune(c.newline(dst), r)
+}
+
+// unprintable reports whether a rune is left out.
+func unprintable(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r <= 0x9f || r >= 0xfff9 && r <= 0xfffb
 }
 
 // escape handles one byte within a sequence and returns 1 if it used the byte, else 0.
@@ -200,8 +228,8 @@ func (c *Cleaner) escape(dst []byte, b byte) ([]byte, int) {
 			c.seq = append(c.seq, make([]byte, maxSGR)...) // a control within the sequence: it is dropped, even if it is SGR
 		}
 		return c.control(dst, b), 1
-	case action == parser.DispatchAction && b == 'm' && was >= parser.CsiEntryState && was <= parser.CsiParamState:
-		return c.sgr(dst), 1
+	case action == parser.DispatchAction && was >= parser.CsiEntryState && was <= parser.CsiParamState && len(c.seq) <= maxSGR:
+		return c.csi(dst, b), 1
 	}
 	return dst, 1
 }
@@ -216,7 +244,7 @@ func (c *Cleaner) tooLong() bool {
 
 // control handles a control character within a sequence.
 func (c *Cleaner) control(dst []byte, b byte) []byte {
-	if b == '\n' || b == '\r' || b == '\t' {
+	if b == '\n' || b == '\r' || b == '\t' || b == '\b' {
 		return c.rune(dst, rune(b))
 	}
 	return dst
@@ -224,11 +252,15 @@ func (c *Cleaner) control(dst []byte, b byte) []byte {
 
 // sgr keeps a valid colour sequence if colours are wanted.
 func (c *Cleaner) sgr(dst []byte) []byte {
-	if !c.Colours || len(c.seq) > maxSGR {
+	if !c.Colours {
 		return dst
 	}
 	params := c.seq[2 : len(c.seq)-1]
 	if len(bytes.Trim(params, "0123456789;:")) > 0 {
+		return dst
+	}
+	if c.Final {
+		c.row.style = styled(c.row.style, string(c.seq))
 		return dst
 	}
 	c.styled = len(bytes.Trim(params, "0;")) > 0

@@ -89,7 +89,11 @@ func FuzzCleaner(f *testing.F) {
 }
 
 // safe fails if a text can do more to a terminal than colour it.
-func safe(t testing.TB, s string, colours bool) {
+func safe(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, s string, colours bool,
+) {
 	t.Helper()
 	if !utf8.ValidString(s) {
 		t.Fatalf("%q is not UTF-8", s)

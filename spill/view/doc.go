@@ -11,5 +11,10 @@
 //	fetch.go             reads of a log around its gaps
 //	text.go              whole runes, and the text of what was read
 //	clean.go             removal of what only a terminal understands
+//	final.go             the text that a terminal shows in the end
+//	terminal_row.go      the row of the cursor, which output overwrites
+//	move.go              movements of the cursor within that row
+//	columns.go           the width of a rune
+//	alternate.go         search for the alternate screen
 //	terminal_filter.go   removal of terminal queries and clipboard sequences
 package view

@@ -23,8 +23,8 @@ func FuzzViews(f *testing.F) {
 		}
 		o := Options{Bytes: int(window)%200 + 2}
 		lines := counted(t, log)
-		for _, style := range []Style{Verbatim, Plain, Coloured} {
-			o.Style = style
+		for _, style := range []Style{Verbatim, Plain, Coloured, Final} {
+			o.Style, o.Cols = style, int(n)%20
 			tail, err := Tail(log, o)
 			check(t, log, must(t, tail, err), o)
 			tail, err = TailLines(log, lines, int(n), o)

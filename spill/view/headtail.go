@@ -43,7 +43,7 @@ func ends(log spill.Log, lines *spill.LineIndex, head, tail int, o Options) (Vie
 	if err != nil {
 		return View{}, err
 	}
-	last = lastLines(log, fitTail(last, o), max(1, tail))
+	last = lastLines(log, fitTail(last, o), max(1, tail), o.Style)
 	if tail <= 0 {
 		last = nil
 	}
@@ -63,21 +63,23 @@ func joinEnds(log spill.Log, lines *spill.LineIndex, first, last []span, st spil
 		return show(log, lines, append(first, after(last, from)...), st, o)
 	}
 	var v View
-	begin, err := render(log, first, st, o.Style)
+	begin, err := render(log, first, st, o)
 	if err != nil {
 		return View{}, err
 	}
-	finish, err := render(log, last, st, o.Style)
+	finish, err := render(log, last, st, o)
 	if err != nil {
 		return View{}, err
 	}
-	v.Spans = append(v.Spans, begin...)
+	v.Spans = append(v.Spans, begin.spans...)
 	v.Spans = append(v.Spans, between(lines, first, last, from, to, st)...)
-	v.Spans = append(v.Spans, finish...)
+	v.Spans = append(v.Spans, finish.spans...)
+	v.Redrawn = begin.redrawn || finish.redrawn
 	if len(first) > 0 {
 		v.Line = 1
 	}
 	v.toEnd = len(last) > 0 && last[len(last)-1].to >= st.Size
+	v.FullScreen = v.toEnd && finish.fullScreen
 	v.Cut = endsInLine(first, st) || len(last) > 0 && !last[0].gap && !beginsLine(log, last[0].from)
 	return v.finish(st), nil
 }

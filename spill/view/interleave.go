@@ -14,9 +14,9 @@ const maxPieces = 1 << 16
 // stream is decoded and cleaned separately. Bytes without a recorded order come last,
 // stdout before stderr.
 func Interleave(order iter.Seq[spill.Segment], stdout, stderr spill.Log, from [2]int64, o Options) (View, error) {
-	m := interleaver{logs: [2]spill.Log{stdout, stderr}, from: from, style: o.Style}
+	m := interleaver{logs: [2]spill.Log{stdout, stderr}, from: from, options: o}
 	for i, log := range m.logs {
-		m.states[i] = log.State()
+		m.states[i], m.clean[i] = log.State(), o.cleaner()
 	}
 	for _, p := range m.lastSegments(order, o.window()) {
 		if err := m.add(p); err != nil {
@@ -33,7 +33,7 @@ type interleaver struct {
 	logs    [2]spill.Log
 	states  [2]spill.State
 	from    [2]int64 // first offset of each stream
-	style   Style
+	options Options
 	clean   [2]Cleaner
 	warm    [2]bool   // clean has the state before the first segment
 	part    [2][]byte // beginning of an incomplete rune, for Verbatim
@@ -94,6 +94,7 @@ func (m *interleaver) kept(p spill.Segment) int64 {
 func (m *interleaver) add(p spill.Segment) error {
 	i := p.Stream - spill.Stdout
 	log := m.logs[i]
+	m.flush(1 - i)
 	spans, st, err := fetch(log, p.Offset, p.Offset+p.Length)
 	if err != nil {
 		return err
@@ -101,23 +102,21 @@ func (m *interleaver) add(p spill.Segment) error {
 	m.states[i] = st
 	for k, s := range spans {
 		if s.gap {
-			m.clean[i], m.part[i] = Cleaner{}, nil
+			m.clean[i], m.part[i] = m.options.cleaner(), nil
 			m.spans = append(m.spans, Span{Kind: Missing, Stream: p.Stream, From: s.from, To: s.to, Text: GapText(s.to - s.from)})
 			continue
 		}
 		if !m.warm[i] && s.from > 0 {
-			before, err := m.clean[i].warm(log, s.from, m.style)
+			n, err := m.clean[i].warm(log, s, m.options)
 			if err != nil {
 				return err
 			}
-			n := wholeFrom(before, s.data)
 			s.from, s.data = s.from+int64(n), s.data[n:]
 		} else if k > 0 {
 			n := afterGap(s.data)
 			s.from, s.data = s.from+int64(n), s.data[n:]
 		}
 		m.warm[i] = true
-		m.clean[i].Colours = m.style == Coloured
 		m.spans = append(m.spans, Span{Stream: p.Stream, From: s.from, To: s.to, Text: m.text(i, s.data)})
 	}
 	return nil
@@ -126,13 +125,21 @@ func (m *interleaver) add(p spill.Segment) error {
 // text returns the next text of stream i. An incomplete rune waits for the next segment
 // of its stream.
 func (m *interleaver) text(i uint8, p []byte) string {
-	if m.style != Verbatim {
+	if m.options.Style != Verbatim {
 		return string(m.clean[i].Append(nil, p))
 	}
 	p = append(m.part[i], p...)
 	n := wholeTo(p)
 	m.part[i] = append([]byte(nil), p[n:]...)
 	return valid(p[:n])
+}
+
+// flush adds the incomplete line of a stream before text of the other one.
+func (m *interleaver) flush(i uint8) {
+	if text := m.clean[i].Flush(nil); len(text) > 0 {
+		last := m.spans[len(m.spans)-1] // it is of this stream
+		m.spans = append(m.spans, Span{Stream: last.Stream, From: last.To, To: last.To, Text: string(text)})
+	}
 }
 
 // end adds the held bytes. An incomplete rune of a stream that goes on is not shown
@@ -143,7 +150,7 @@ func (m *interleaver) end() {
 			m.clean[i].part, m.part[i] = nil, nil
 		}
 		rest := m.clean[i].End(nil)
-		if m.style == Verbatim {
+		if m.options.Style == Verbatim {
 			rest = []byte(valid(m.part[i]))
 		}
 		if len(rest) > 0 {
@@ -176,6 +183,7 @@ func (m *interleaver) view() View {
 		Closed: m.states[0].Closed && m.states[1].Closed,
 	})
 	v.From, v.To, v.Part, v.Truncated = 0, v.Bytes, All, m.skipped
+	v.Redrawn = m.clean[0].redrawn || m.clean[1].redrawn
 	if m.skipped {
 		v.Part = End
 	}

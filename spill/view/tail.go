@@ -25,7 +25,7 @@ func TailLines(log spill.Log, lines *spill.LineIndex, n int, o Options) (View, e
 	if err != nil {
 		return View{}, err
 	}
-	return show(log, lines, lastLines(log, spans, n), st, o)
+	return show(log, lines, lastLines(log, spans, n, o.Style), st, o)
 }
 
 func tail(log spill.Log, o Options) ([]span, spill.State, error) {
@@ -45,15 +45,16 @@ func asOf(spans []span, before, now spill.State) spill.State {
 
 // show renders the chosen spans.
 func show(log spill.Log, lines *spill.LineIndex, spans []span, st spill.State, o Options) (View, error) {
-	var v View
-	var err error
-	if v.Spans, err = render(log, spans, st, o.Style); err != nil {
+	r, err := render(log, spans, st, o)
+	if err != nil {
 		return View{}, err
 	}
+	v := View{Spans: r.spans, Redrawn: r.redrawn}
 	if len(spans) > 0 {
 		v.Line = lineFromEnd(lines, spans)
 		v.Cut = !spans[0].gap && !beginsLine(log, spans[0].from)
 		v.toEnd = spans[len(spans)-1].to >= st.Size
+		v.FullScreen = v.toEnd && r.fullScreen
 	} else {
 		v.From, v.To = st.Size, st.Size
 	}
@@ -78,8 +79,8 @@ func fitTail(spans []span, o Options) []span {
 }
 
 // lastLines keeps the last n lines of spans. It drops an incomplete first line, unless
-// there is no other.
-func lastLines(log spill.Log, spans []span, n int) []span {
+// there is no other, or Final shows its last state.
+func lastLines(log spill.Log, spans []span, n int, style Style) []span {
 	for i := len(spans) - 1; i >= 0 && n > 0; i-- {
 		s := &spans[i]
 		at := len(s.data)
@@ -94,16 +95,19 @@ func lastLines(log spill.Log, spans []span, n int) []span {
 		}
 	}
 	if len(spans) > 0 && !spans[0].gap && !beginsLine(log, spans[0].from) {
-		return wholeLines(spans)
+		return wholeLines(spans, style)
 	}
 	return spans
 }
 
 // wholeLines drops the incomplete line at the beginning of the first span, if a line
-// follows.
-func wholeLines(spans []span) []span {
+// follows. With Final it keeps the text after a CR.
+func wholeLines(spans []span, style Style) []span {
 	s := &spans[0]
 	at := bytes.IndexByte(s.data, '\n') + 1
+	if cr := bytes.IndexByte(s.data[:max(0, at-2)], '\r') + 1; style == Final && cr > 0 {
+		at = cr
+	}
 	if at == 0 || at == len(s.data) && len(spans) == 1 {
 		return spans
 	}

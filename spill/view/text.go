@@ -111,40 +111,80 @@ func valid(p []byte) string {
 	return string(out)
 }
 
+// rendering is the text of spans.
+type rendering struct {
+	spans      []Span
+	fullScreen bool // the alternate screen is shown at the end
+	redrawn    bool // the Final text may differ
+}
+
 // render returns the text of spans. It leaves out runes that a gap or the bounds of the
 // view cut. An incomplete rune at the end of a closed log is shown as U+FFFD, since the
 // job wrote it so. Bytes whose meaning depends on what follows are left to the next
 // view.
-func render(log spill.Log, spans []span, st spill.State, style Style) ([]Span, error) {
+func render(log spill.Log, spans []span, st spill.State, o Options) (rendering, error) {
 	var c Cleaner
-	var out []Span
+	var out rendering
 	for i, s := range spans {
-		c = Cleaner{Colours: style == Coloured}
+		c = o.cleaner()
 		if s.gap {
-			out = append(out, Span{Kind: Missing, From: s.from, To: s.to, Text: GapText(s.to - s.from)})
+			out.spans = append(out.spans, Span{Kind: Missing, From: s.from, To: s.to, Text: GapText(s.to - s.from)})
 			continue
 		}
-		n := 0
+		var n int
+		var err error
 		if i > 0 {
 			n = afterGap(s.data)
+			err = c.enters(log, s, o)
 		} else if s.from > 0 {
-			before, err := c.warm(log, s.from, style)
-			if err != nil {
-				return nil, err
-			}
-			n = wholeFrom(before, s.data)
+			n, err = c.warm(log, s, o)
+		}
+		if err != nil {
+			return rendering{}, err
 		}
 		s.from, s.data = s.from+int64(n), s.data[n:]
 		if last := i == len(spans)-1; !last || s.to < st.Size || !st.Closed {
 			n := wholeTo(s.data)
-			if style != Verbatim && last {
+			if o.Style != Verbatim && last {
 				n -= c.holds(s.data[:n])
 			}
 			s.data, s.to = s.data[:n], s.from+int64(n)
 		}
-		out = append(out, Span{From: s.from, To: s.to, Text: c.text(s.data, style)})
+		out.spans = append(out.spans, Span{From: s.from, To: s.to, Text: c.text(s.data, o.Style)})
+		out.redrawn = out.redrawn || c.redrawn
+	}
+	out.fullScreen = c.alt
+	if o.Style == Final {
+		out.spans = trimText(out.spans, o.window())
 	}
 	return out, nil
+}
+
+// trimText leaves out the beginning of a text of more than n bytes: cursor movements make
+// a text longer than the bytes that it comes from.
+func trimText(spans []Span, n int64) []Span {
+	for i := len(spans) - 1; i >= 0; i-- {
+		s := &spans[i]
+		if s.Kind != Shown {
+			continue
+		}
+		all := len(s.Text)
+		var at int
+		if at, n = suffix([]byte(s.Text), n, Verbatim); at == 0 {
+			continue
+		}
+		rest := append([]Span{{Kind: Omitted, From: s.From, To: s.From, Text: omittedText(int64(at), 0)}}, spans[i:]...)
+		rest[1].Text = s.Text[at:all]
+		return append(spans[:i:i], rest...)
+	}
+	return spans
+}
+
+// cleaner returns the Cleaner of a view.
+func (o Options) cleaner() Cleaner {
+	c := Cleaner{Colours: o.Style == Coloured, Final: o.Style == Final, Cols: o.Cols}
+	c.sized()
+	return c
 }
 
 func (c *Cleaner) text(p []byte, style Style) string {
@@ -156,29 +196,40 @@ func (c *Cleaner) text(p []byte, style Style) string {
 
 // holds returns how many of the last bytes of p would be held, without changing c.
 func (c *Cleaner) holds(p []byte) int {
-	try := *c
-	try.seq = bytes.Clone(c.seq)
+	try := c.Clone()
 	try.Append(nil, p)
 	return try.Held()
 }
 
-// warm sets the state that the bytes before from leave in a terminal, and returns the
-// last of them.
-func (c *Cleaner) warm(log spill.Log, from int64, style Style) (before []byte, err error) {
-	at := max(0, from-maxPartial)
-	if style != Verbatim {
-		if at, err = lastEscape(log, from); err != nil {
-			return nil, err
+// warm sets the state that the bytes before a span leave in a terminal. It returns how many
+// bytes at the beginning of the span belong to a rune that begins before it.
+func (c *Cleaner) warm(log spill.Log, s span, o Options) (int, error) {
+	at, err := max(0, s.from-maxPartial), error(nil)
+	if o.Style != Verbatim {
+		if at, err = lastEscape(log, s.from); err != nil {
+			return 0, err
 		}
 	}
-	spans, _, err := fetch(log, at, from)
-	if err != nil || len(spans) == 0 || spans[len(spans)-1].gap {
-		return nil, err
+	n := 0
+	spans, _, err := fetch(log, at, s.from)
+	if err == nil && len(spans) > 0 && !spans[len(spans)-1].gap {
+		before := spans[len(spans)-1].data
+		c.Append(nil, before)
+		c.resume()
+		n = wholeFrom(before, s.data)
 	}
-	before = spans[len(spans)-1].data
-	c.Append(nil, before)
-	c.resume()
-	return before, nil
+	if err != nil {
+		return 0, err
+	}
+	return n, c.enters(log, s, o)
+}
+
+// enters finds out whether the alternate screen is shown before a span.
+func (c *Cleaner) enters(log spill.Log, s span, o Options) (err error) {
+	if o.Style == Final {
+		c.alt, err = startsAlternate(log, s.from, s.data, o)
+	}
+	return err
 }
 
 // lastEscape returns where the last sequence before from begins. No other sequence

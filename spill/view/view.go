@@ -24,12 +24,14 @@ const (
 	Verbatim Style = iota // all
 	Plain                 // none, for display on a terminal or to a model
 	Coloured              // only colours and other attributes (SGR)
+	Final                 // none; each line as a terminal shows it in the end, see Cleaner
 )
 
 // Options are common to all views.
 type Options struct {
 	Bytes int // largest size of the text without the lines for missing bytes; 0: DefaultBytes
 	Style Style
+	Cols  int // width of the terminal, for Final; 0: no terminal
 }
 
 // window returns the number of bytes that the options allow.
@@ -85,6 +87,9 @@ type View struct {
 	Truncated bool // a part of the log is not shown
 	Cut       bool // the first or the last line shown is incomplete
 	Closed    bool // no byte follows
+
+	FullScreen bool // of Final: the alternate screen is shown at the end of the log
+	Redrawn    bool // of Plain: the Final text may differ
 
 	toEnd bool // the next view shows what follows To
 }

@@ -11,9 +11,10 @@ if (Test-Path "$global:__troupe_d/start") { . "$global:__troupe_d/start" }
 __troupe_say "ready 0 $(__troupe_where)"
 while ($true) {
   $global:__troupe_n = [System.IO.File]::OpenText("$global:__troupe_d/ctl").ReadLine()
-  if ($global:__troupe_n -notmatch '^[0-9a-f]{16}[mnstMNST]$') { exit 125 }
+  if ($global:__troupe_n -notmatch '^[0-9a-f]{16}[mnstyMNST]$') { exit 125 }
   $global:__troupe_c = $global:__troupe_n.Substring(16)
   $global:__troupe_n = $global:__troupe_n.Substring(0, 16)
+  if ($global:__troupe_c -ceq 'y') { __troupe_say 'sync 0 '; continue }
   $global:__troupe_f = "$global:__troupe_d/text"
   if ($global:__troupe_c -cmatch '[ntNT]') { $global:__troupe_f = "$global:__troupe_d/$global:__troupe_n" }
   $global:LASTEXITCODE = $null

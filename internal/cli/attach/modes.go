@@ -16,16 +16,9 @@ import (
 	"troupe/messages"
 )
 
-// setJobSize resizes the terminal of the job, first to one row more. This makes a
-// full-screen program redraw for the new client even if the size was right.
-func (s *attachSession) setJobSize(ctx context.Context, size messages.Terminal) {
-	for _, rows := range []int{size.Rows + 1, size.Rows} {
-		s.resize(ctx, messages.Terminal{Rows: rows, Cols: size.Cols})
-	}
-}
-
-// resize requests a size for this attachment. After it ends, the size of another attached
-// client applies again.
+// resize requests a size for this attachment. The first makes a full-screen program redraw even
+// if the size was right. After the attachment ends, the size of another attached client applies
+// again.
 func (s *attachSession) resize(ctx context.Context, size messages.Terminal) {
 	_ = s.at.Say(ctx, api.AttachRequest{Kind: api.AttachResize, Rows: size.Rows, Cols: size.Cols})
 }
@@ -71,7 +64,7 @@ func cursorLine(now messages.ScreenText, cols int) string {
 }
 
 // enterModes writes s.modes to our terminal, which is in raw mode by then. The program
-// redraws the rest (setJobSize).
+// redraws the rest (resize).
 func (s *attachSession) enterModes() {
 	if s.modes != "" {
 		_, _ = s.screen.Out.Write([]byte(s.modes))
@@ -99,7 +92,7 @@ func (s *attachSession) resizes(ctx context.Context) {
 		select {
 		case <-s.granted:
 			s.size = cli.TerminalSize(s.Main)
-			s.setJobSize(ctx, s.size)
+			s.resize(ctx, s.size)
 		case <-sizes:
 			if now := cli.TerminalSize(s.Main); now != s.size && s.mayType.Load() {
 				s.size = now

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/coder/websocket"
@@ -95,7 +96,7 @@ func Attach(a *connect.Command, f *Flags) error {
 		from = begin
 	}
 	if text := f.Watch && job.Terminal != (messages.Terminal{}); (s.screen.Out.Terminal || text) && !s.raw {
-		s.cleaner = &view.Cleaner{Colours: s.screen.Out.Terminal}
+		s.cleaner = &view.Cleaner{Colours: s.screen.Out.Terminal, Final: s.screen.Out.Terminal, Cols: job.Terminal.Cols}
 	}
 	how := client.AttachOptions{Stream: job.Output[0].Stream, Offset: from, Lease: api.AttachAsk, Terminal: s.raw && s.pty}
 	s.answers, s.shown = -1, how.Offset
@@ -117,7 +118,23 @@ func Attach(a *connect.Command, f *Flags) error {
 		}
 		defer s.errors.Close()
 	}
+	if s.typed && how.Lease != "" && s.screen.Err.Terminal {
+		s.screen.Notef("attached to job %s: %s", job.ID, s.keys(f.Keys))
+		s.screen.Notes.Wait() // before the terminal is raw
+	}
 	return s.run(connect.UID(job), how.Lease != "")
+}
+
+// keys says how to leave the job, and what Ctrl-C does.
+func (s *attachSession) keys(leave string) string {
+	leaves := "no keys leave it"
+	if len(s.detachKeys) > 0 {
+		leaves = strings.ReplaceAll(leave, ",", " ") + " leaves it running"
+	}
+	if s.pty {
+		return leaves + ", and Ctrl-C goes to the job"
+	}
+	return leaves + ", Ctrl-C sends it INT, and Ctrl-D closes its input"
 }
 
 // openStderr opens the second stream, which the attachment does not carry.
@@ -132,8 +149,8 @@ func (s *attachSession) readStderr() error {
 		return nil
 	}
 	r := &logs.Printer{Command: s.Command, To: &s.screen.Err}
-	if r.To.Terminal {
-		r.Cleaner = &view.Cleaner{Colours: true}
+	if s.screen.Err.Terminal {
+		r.Cleaner = &view.Cleaner{Colours: true, Final: true}
 	}
 	if err := r.CopyAll(s.errors); err != nil {
 		return err
@@ -188,7 +205,7 @@ func (s *attachSession) run(job messages.JobID, types bool) error {
 		s.screen.GivesBack(true, signals)
 		restore()
 		if err == nil {
-			s.screen.Notef("left job %s; it keeps running", s.Args[0])
+			s.screen.Notef("left job %s, which continues; troupe attach %s comes back", s.Args[0], s.Args[0])
 		}
 		return err
 	case sig := <-signals.Incoming:

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,15 +36,19 @@ type Settings struct {
 	Limits        limitSettings       `toml:"limits"`
 	Storage       StorageSettings     `toml:"storage"`
 	Shells        map[string][]string `toml:"shells"`
-	Prefix        string              `toml:"prefix"`         // begins every command text; "": none
-	Shell         string              `toml:"shell"`          // shell of run -s; "": the user's, or bash
+	Prefix        string              `toml:"prefix"` // begins every command text; "": none
+	Shell         string              `toml:"shell"`  // shell of run -s; "": the user's, or bash
+	Sessions      sessionSettings     `toml:"sessions"`
 	Snapshot      bool                `toml:"snapshot"`       // live shells source a snapshot of the user's setup
 	AllowConfined bool                `toml:"allow_confined"` // clients in a sandbox may use a daemon outside of it
+	NoDaemon      bool                `toml:"no_daemon"`      // run and mcp use no daemon unless their flags need one
+	IdleExit      Duration            `toml:"idle_exit"`      // how long a daemon that a client has started holds nothing before it ends; 0: it stays
 	Notify        notifySettings      `toml:"notify"`
 	MCP           MCPSettings         `toml:"mcp"`
 	OMP           OMPSettings         `toml:"omp"`
 	OpenCode      OpenCodeSettings    `toml:"opencode"`
 	Copilot       CopilotSettings     `toml:"copilot"`
+	Codelia       CodeliaSettings     `toml:"codelia"`
 
 	file  string // path of the configuration file; "": none
 	text  string // contents of file
@@ -68,6 +72,14 @@ type limitSettings struct {
 	HTTPRequests    configCount `toml:"http_requests"`    // over TCP, a second
 }
 
+// sessionSettings configures live shells.
+type sessionSettings struct {
+	Errexit string `toml:"errexit"` // what a failure under set -e ends: "exit" or "", the shell; "keep", the command
+}
+
+// KeepErrexit reports whether a failure under set -e ends the command alone.
+func (s *Settings) KeepErrexit() bool { return s.Sessions.Errexit == "keep" }
+
 // StorageSettings bounds the storage of outputs.
 type StorageSettings struct {
 	Memory   configSize  `toml:"memory"`
@@ -90,6 +102,9 @@ type MCPSettings struct {
 	Env      []string    `toml:"env"`      // variables of troupe mcp that jobs get beyond the allow-list
 }
 
+// idleExit is the default of idle_exit.
+const idleExit = 10 * time.Minute
+
 // MaxFile bounds a configuration file, in bytes.
 const MaxFile = 1 << 20
 
@@ -104,7 +119,7 @@ func (s *Settings) Named() bool { return s.Socket != s.usual }
 
 // Read reads the settings. A file that FileVar names must exist.
 func Read(m *cli.Main) (*Settings, error) {
-	s := &Settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
+	s := &Settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true, IdleExit: Duration{idleExit}}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
@@ -115,6 +130,13 @@ func Read(m *cli.Main) (*Settings, error) {
 	}
 	if path, ok := m.Getenv(stateVar); ok && path != "" {
 		s.State = path
+	}
+	if value, ok := m.Getenv(noDaemonVar); ok && value != "" {
+		alone, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, messages.Invalid("no_daemon", fmt.Sprintf("%s is %q; set it to 1 or 0", noDaemonVar, value))
+		}
+		s.NoDaemon = alone
 	}
 	if s.State == "" {
 		s.State, s.stateErr = defaultState(m)
@@ -191,7 +213,13 @@ func (s *Settings) read(m *cli.Main) error {
 		return nil
 	}
 	var coded *messages.Error
-	if err != nil && !errors.As(err, &coded) {
+	switch {
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "descriptors", Message: "the configuration " + path + " cannot be read: " + err.Error(),
+			Hint: "raise the limit of open files (ulimit -n) of this process",
+		}
+	case err != nil && !errors.As(err, &coded):
 		coded = configError(path, 0, "cannot be read: "+err.Error())
 		coded.Hint = "set " + FileVar + " to a file that exists and is readable, or unset it"
 		if !named { // for example after su, with the HOME of root
@@ -218,6 +246,9 @@ func (s *Settings) read(m *cli.Main) error {
 		if len(argv) == 0 || argv[0] == "" {
 			return SettingError(path, text, "shells."+name, fmt.Sprintf("shells.%s has no program; write %s = [\"/path/to/program\"]", name, name))
 		}
+	}
+	if e := s.Sessions.Errexit; e != "" && e != "exit" && !s.KeepErrexit() {
+		return SettingError(path, text, "sessions.errexit", fmt.Sprintf("sessions.errexit is %q; write \"exit\" or \"keep\"", e))
 	}
 	if err := shelltext.CheckPrefix(s.Prefix, "prefix"); err != nil {
 		return SettingError(path, text, "prefix", err.Message)
@@ -267,77 +298,6 @@ func ReadFile(path string) (string, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(file, MaxFile))
 	return string(b), err
-}
-
-// configError returns an error that names the file, and the line if it is above 0.
-func configError(path string, line int, what string) *messages.Error {
-	at := ""
-	if line > 0 {
-		at = fmt.Sprintf(", line %d", line)
-		what = ": " + what
-	} else {
-		what = " " + what
-	}
-	e := messages.Invalid(out.ConfigReason, "the configuration "+path+at+what)
-	e.Hint = "docs/cli.md lists the settings"
-	return e
-}
-
-func decodeError(path, text string, err error) *messages.Error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		first := strict.Errors[0]
-		line, _ := first.Position()
-		return configError(path, line, "unknown setting "+strings.Join(first.Key(), "."))
-	}
-	var wrong *toml.DecodeError
-	if errors.As(err, &wrong) {
-		line, _ := wrong.Position()
-		return configError(path, line, valueError(wrong))
-	}
-	if setting, wrong := unnamed(text); wrong != "" {
-		return SettingError(path, text, setting, wrong)
-	}
-	return configError(path, 0, "cannot be parsed: "+err.Error())
-}
-
-// kinds maps the end of a decoder error, which names a Go type, to the values that such a
-// setting takes.
-var kinds = []struct{ end, takes string }{
-	{reflect.TypeFor[configCount]().String(), "a whole number from 0 to 4294967295"},
-	{reflect.TypeFor[Duration]().String(), `a duration such as "90s", "10m" or "1h30m"`},
-	{reflect.TypeFor[configSize]().String(), `a size such as "64MiB"`},
-	{reflect.TypeFor[logLevel]().String(), `"debug", "info", "warn" or "error"`},
-	{"of type bool", "true or false"},
-	{"in a bool", "true or false"},
-	{"map[string][]string", "a table of settings"},
-	{"[]string", "a list of strings in quotes"},
-	{"string", "a string in quotes"},
-	{"Settings", "a table of settings"},
-	{"in a struct", "a table of settings"},
-	{"in a uint32", "a whole number from 0 to 4294967295"},
-}
-
-// unmarshalErrors are the beginnings of the errors of UnmarshalText.
-var unmarshalErrors = []string{"invalid size ", "invalid duration ", "invalid log level "}
-
-// valueError describes an invalid value or a syntax error.
-func valueError(e *toml.DecodeError) string {
-	text := strings.TrimPrefix(e.Error(), "toml: ")
-	if wrong := listError(e.Key(), text); wrong != "" {
-		return wrong
-	}
-	for _, kind := range kinds {
-		if strings.HasSuffix(text, kind.end) {
-			return strings.Join(e.Key(), ".") + " must be " + kind.takes
-		}
-	}
-	for _, start := range unmarshalErrors {
-		if strings.HasPrefix(text, start) {
-			return strings.Join(e.Key(), ".") + ": " + text
-		}
-	}
-	return text
 }
 
 // configCount is a number of objects; 0 means the default.

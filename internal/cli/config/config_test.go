@@ -114,6 +114,8 @@ func TestBadInputConfig(t *testing.T) {
 		{"[notify]\nsecret_file = 'secret'\n", "line 2: notify.secret_file \"secret\" is relative; give an absolute path"},
 		{"snapshot = 'yes'\n", "line 1: snapshot must be true or false"},
 		{"snapshot = 1\n", "line 1: snapshot must be true or false"},
+		{"[sessions]\nerrexit = 'stay'\n", "line 2: sessions.errexit is \"stay\"; write \"exit\" or \"keep\""},
+		{"[sessions]\nerrexit = true\n", "line 2: sessions.errexit must be a string in quotes"},
 		{"shell = true\n", "line 1: shell must be a string in quotes"},
 		{"prefix = 5\n", "line 1: prefix must be a string in quotes"},
 		{"\xff", "line 1: "},

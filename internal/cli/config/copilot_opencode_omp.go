@@ -2,6 +2,7 @@ package config
 
 // CopilotSettings configures the dialect copilot. Absent settings have the family's default.
 type CopilotSettings struct {
+	Shell         string   `toml:"shell"`   // the suite of tools: bash or powershell
 	Process       bool     `toml:"process"` // run each command in its own process, without a terminal
 	InitialWait   Duration `toml:"initial_wait"`
 	Quiet         bool     `toml:"quiet"`          // send no notices of ended jobs
@@ -20,6 +21,9 @@ type OpenCodeSettings struct {
 	Background bool        `toml:"background"`
 	DataDir    string      `toml:"data_dir"`
 	Shell      string      `toml:"shell"`
+	Files      *bool       `toml:"files"`         // save long outputs in files (true)
+	Plain      bool        `toml:"plain_numbers"` // write 8432 instead of 8,432
+	Gap        bool        `toml:"gap_marker"`    // also in a preview with a file
 }
 
 // OMPSettings configures the dialect omp. Absent settings have the family's default, except

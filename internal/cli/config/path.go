@@ -14,11 +14,13 @@ import (
 	"troupe/messages"
 )
 
-// The environment variables with the paths of troupe.
+// The environment variables of troupe.
 const (
 	SocketVar = "TROUPE_SOCKET"
 	stateVar  = "TROUPE_STATE"
 	FileVar   = "TROUPE_CONFIG"
+
+	noDaemonVar = "TROUPE_NO_DAEMON"
 )
 
 // Names of files and directories of the daemon.
@@ -64,6 +66,9 @@ func homeDirectory(m *cli.Main, name, otherwise string) (string, error) {
 	}
 	return filepath.Join(dir, otherwise, "troupe"), nil
 }
+
+// PlaceVars returns the variables that move the daemon's files from their default places.
+func PlaceVars() []string { return []string{SocketVar, stateVar, FileVar} }
 
 // absolutePath returns the path in a variable, and false if it is relative: XDG ignores
 // relative paths.

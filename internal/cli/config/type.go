@@ -47,7 +47,7 @@ func typeOf(key []string) reflect.Type {
 
 // inRule matches the decoder's error for a field of an inline rule. That error has only the
 // name of the Go field.
-var inRule = regexp.MustCompile(`\.[rR]ule\.(\w+) `)
+const inRule = `\.[rR]ule\.(\w+) `
 
 // listError describes an invalid value of a list setting; "" for other settings.
 func listError(key []string, text string) string {
@@ -58,7 +58,7 @@ func listError(key []string, text string) string {
 	case t.Elem().Kind() == reflect.String:
 		return name + " must be a list of strings in quotes"
 	}
-	if m := inRule.FindStringSubmatch(text); m != nil {
+	if m := regexp.MustCompile(inRule).FindStringSubmatch(text); m != nil {
 		return name + "." + strings.ToLower(m[1]) + " must be a string in quotes"
 	}
 	return name + " must be a list of tables"

@@ -3,6 +3,7 @@ package connect
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,14 +65,21 @@ func place(s messages.SessionInfo) string {
 	if s.Dir != "" {
 		what += " in " + out.Shorten(s.Dir, completionWidth)
 	}
+	if s.Idle() {
+		return what + ", idle"
+	}
+	what += ", " + strconv.Itoa(s.Running) + " running"
+	if s.Queued > 0 {
+		what += ", " + strconv.Itoa(s.Queued) + " queued"
+	}
 	return what
 }
 
 // completing bounds the time of a completion; users do not notice it.
 const completing = 150 * time.Millisecond
 
-// JobIDs completes live jobs, and finished ones if the verb takes them. It offers ids
-// and, after the first typed character, names.
+// JobIDs completes live jobs, and finished ones if the verb takes them: their ids and names,
+// with state and command.
 func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
@@ -90,8 +98,9 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 					meant[job.Name] = job
 				}
 			}
+			now := time.Now()
 			for _, job := range list.Jobs {
-				words = append(words, jobWords(job, typed, meant[job.Name].UID == job.UID)...)
+				words = append(words, jobWords(job, typed, meant[job.Name].UID == job.UID, now)...)
 			}
 			return words
 		})
@@ -100,19 +109,19 @@ func JobIDs(m *cli.Main, finished bool, most int) cobra.CompletionFunc {
 
 // jobWords returns the words for a job that begin with typed: its id, its name and its
 // ULID. The name is left out if it means another job, the ULID before uidTyped characters.
-func jobWords(job messages.Record, typed string, named bool) (words []string) {
-	about := out.Clean(out.Shorten(job.Command, completionWidth))
-	name, uid := job.Name, string(job.UID)
-	if typed == "" || !named {
-		name = ""
-	}
-	if len(typed) < uidTyped {
-		uid = ""
-	}
-	for _, word := range []string{string(job.ID), name, uid} {
+func jobWords(job messages.Record, typed string, named bool, now time.Time) (words []string) {
+	about := out.StatusText(job, now) + ": " + out.Clean(out.Shorten(job.Command, completionWidth))
+	add := func(word, about string) {
 		if word != "" && strings.HasPrefix(word, typed) {
 			words = append(words, cobra.CompletionWithDesc(word, about))
 		}
+	}
+	add(string(job.ID), about)
+	if named {
+		add(job.Name, string(job.ID)+" "+about)
+	}
+	if len(typed) >= uidTyped {
+		add(string(job.UID), string(job.ID)+" "+about)
 	}
 	return words
 }

@@ -13,10 +13,12 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/out"
+	"troupe/internal/cli/terminal"
 	"troupe/messages"
 )
 
-// Command is a verb that sends requests to the daemon. It never starts one.
+// Command is a verb that sends requests to the daemon. It starts one only if the last one has
+// ended because it held nothing.
 type Command struct {
 	Main *cli.Main
 	Cmd  *cobra.Command
@@ -36,7 +38,7 @@ func NewCommand(m *cli.Main, cmd *cobra.Command, check, do func(*Command) error)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.Client = true
-		args, err := scoped(cmd, args)
+		args, err := JobArgs(cmd, args)
 		if err != nil {
 			return err
 		}
@@ -61,14 +63,17 @@ func NewCommand(m *cli.Main, cmd *cobra.Command, check, do func(*Command) error)
 	return cmd
 }
 
-// dial connects to the daemon of this user.
+// dial connects to the daemon of this user, or to the one after an idle one.
 func dial(ctx context.Context, m *cli.Main) (*client.Client, error) {
 	s, err := config.Read(m)
 	if err != nil {
 		return nil, err
 	}
 	c, err := DialDaemon(ctx, s)
-	if errors.Is(err, client.ErrNoDaemon) {
+	switch none := errors.Is(err, client.ErrNoDaemon); {
+	case none && leftIdle(s.State) && !s.NoDaemon:
+		return startDaemon(m, s, Preferred, terminal.NewPrinter(m))
+	case none:
 		return nil, noDaemonHint(noDaemon(s.Socket), s)
 	}
 	return c, err

@@ -24,17 +24,17 @@ import (
 // clients get to read theirs.
 const endPatience = 2 * ReplyPatience
 
-// startPatience bounds the start of a daemon, also by another process. A start takes
+// StartPatience bounds the start of a daemon, also by another process. A start takes
 // 0.1 seconds, with thousands of jobs one or two.
-const startPatience = 10 * time.Second
+const StartPatience = 10 * time.Second
 
 // startDaemon starts the daemon and returns when it accepts requests. Of several
 // processes that try at the same time one starts it, and the others find it running.
-func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client.Client, error) {
+func startDaemon(m *cli.Main, at *config.Settings, need Need, s *terminal.Printer) (*client.Client, error) {
 	if err := at.OwnState(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), StartPatience)
 	defer cancel()
 	done, err := turn(ctx, at)
 	if err != nil {
@@ -50,6 +50,16 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 	case !errors.Is(err, client.ErrNoDaemon):
 		return nil, err
 	}
+	for {
+		c, err := launchAndDial(ctx, m, at, need, s)
+		if !errors.Is(err, client.ErrNoDaemon) || ctx.Err() != nil {
+			return c, err
+		} // it was idle, and ended, before it was found
+	}
+}
+
+// launchAndDial starts a daemon and connects to it, or to the one that holds its place.
+func launchAndDial(ctx context.Context, m *cli.Main, at *config.Settings, need Need, s *terminal.Printer) (*client.Client, error) {
 	pid, err := launch(ctx, m, at)
 	if errors.Is(err, stateHeld) {
 		if c, none := findStarting(ctx, at); none == nil {
@@ -63,7 +73,9 @@ func startDaemon(m *cli.Main, at *config.Settings, s *terminal.Printer) (*client
 	if !config.Exists(socket) || config.IsTaken(filepath.Dir(socket)) { // the default one could not be made
 		socket = at.StateSocket()
 	}
-	s.Notef("started the daemon, process %d at %s; troupe shutdown stops it", pid, socket)
+	if need == Required || s.Err.Terminal { // else it would be taken for output of the command
+		s.Notef("started the daemon, process %d at %s; troupe shutdown stops it", pid, socket)
+	}
 	return DialDaemon(context.Background(), at)
 }
 
@@ -101,13 +113,13 @@ func turn(ctx context.Context, at *config.Settings) (done func(), err error) {
 // running: it may have much to read, and has no job itself.
 func notReady(what string, at *config.Settings) *messages.Error {
 	return &messages.Error{
-		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s within %v", what, startPatience),
+		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s within %v", what, StartPatience),
 		Hint: "see " + filepath.Join(at.State, config.LogName) + "; retry, or kill that process",
 	}
 }
 
-// launch starts troupe serve in a process session of its own. It inherits no descriptor
-// and no directory, and of the environment only what a daemon needs.
+// launch starts troupe serve in a process session of its own, outside of our process tree. It
+// inherits no descriptor and no directory, and of the environment only what a daemon needs.
 func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) {
 	if err := setCloseOnExec(); err != nil {
 		return 0, fmt.Errorf("the daemon would inherit open files: %w", err)
@@ -127,7 +139,7 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 		return 0, err
 	}
 	defer ready.Close()
-	cmd := exec.Command(self, "serve", "--socket", at.Socket, "--state", at.State, "--ready-fd", "3")
+	cmd := exec.Command(self, "serve", "--socket", at.Socket, "--state", at.State, "--idle-exit", at.IdleExit.String(), "--ready-fd", "3", "--detach")
 	cmd.Args[0] = "troupe"
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", daemonEnv(m), log, log, []*os.File{reportPipe}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
@@ -136,19 +148,15 @@ func launch(ctx context.Context, m *cli.Main, at *config.Settings) (int, error) 
 	if err != nil {
 		return 0, fmt.Errorf("cannot start the daemon: %w", err)
 	}
+	_ = cmd.Wait() // it has started the daemon by then, or its report says why not
 	if until, ok := ctx.Deadline(); ok {
 		_ = ready.SetReadDeadline(until)
 	}
-	pid := cmd.Process.Pid
-	err = ReadReport(ready, logFile)
+	pid, err := ReadReport(ready, logFile)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return 0, notReady(fmt.Sprintf("the daemon, process %d, was not ready", pid), at)
+		return 0, notReady("the daemon was not ready", at)
 	}
-	if err != nil {
-		_ = cmd.Wait()
-		return 0, err
-	}
-	return pid, cmd.Process.Release()
+	return pid, err
 }
 
 // daemonEnv returns the part of our environment that a daemon needs. Secrets of the

@@ -8,7 +8,7 @@
 //	complete.go         completion of jobs, sessions and scopes
 //	daemon_command.go   Command, a verb that asks the daemon
 //	daemon_start.go     starts the daemon
-//	find.go             finds the daemon, or starts it
+//	find.go             finds the daemon, or starts it if a command needs one
 //	fleet.go            the keepers of detached jobs, and what runs without a daemon
 //	input_writer.go     writes to the input of a job
 //	job_filter.go       the flags of ps and rm that select jobs

@@ -8,32 +8,56 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/terminal"
+	"troupe/internal/gateway/http/peer"
 	"troupe/messages"
 )
 
-// FindDaemon connects to the daemon, and starts it if needed is set. Otherwise it
-// returns nil if no daemon runs. It returns nil, with a note, for a process in a sandbox that
-// the daemon is not in: a command would leave the sandbox.
-func FindDaemon(m *cli.Main, needed bool, s *terminal.Printer) (*client.Client, error) {
+// Need is how much a command needs a daemon.
+type Need uint8
+
+// The needs. The setting no_daemon holds for all but Required.
+const (
+	IfRunning Need = iota // it uses a daemon that runs
+	Preferred             // it starts one, and without a place for it runs alone
+	Required              // it starts one, or fails
+)
+
+// FindDaemon connects to the daemon, or starts one. It returns nil for a command that runs
+// alone, with a note if the user did not ask for that: no daemon can be started, or this process
+// is in a sandbox, which a command in the daemon would leave.
+func FindDaemon(m *cli.Main, need Need, s *terminal.Printer) (*client.Client, error) {
 	at, err := config.Read(m)
 	if err != nil {
 		return nil, err
 	}
+	if at.NoDaemon && need != Required {
+		return nil, nil
+	}
 	c, err := DialDaemon(context.Background(), at)
+	none := errors.Is(err, client.ErrNoDaemon)
 	switch {
 	case err == nil:
 		return c, nil
-	case IsConfined(err) && !needed:
+	case IsConfined(err) && need != Required:
 		s.Notef("running in this process, without the daemon: %v", err)
 		return nil, nil
-	case !errors.Is(err, client.ErrNoDaemon) && (needed || at.Named()):
+	case !none && (need == Required || at.Named()):
 		return nil, err
-	case !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "socket"}):
+	case !none && !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "socket"}):
 		return nil, err
-	case !needed:
+	case need == IfRunning:
 		return nil, nil
 	}
-	return startDaemon(m, at, s)
+	if why := peer.OwnConfinement(); why != "" && need == Preferred {
+		s.Notef("running in this process, without a daemon: it would share this sandbox: %s", why)
+		return nil, nil
+	}
+	c, err = startDaemon(m, at, need, s)
+	if err != nil && need == Preferred {
+		s.Notef("running in this process, without a daemon: %v", err)
+		return nil, nil
+	}
+	return c, err
 }
 
 // IsConfined reports whether a daemon refuses this process, which is in a sandbox.

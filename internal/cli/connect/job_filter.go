@@ -27,12 +27,12 @@ func (f *JobFilter) Define(cmd *cobra.Command) {
 	set := cmd.Flags()
 	f.Older = flags.Duration{Name: "older", Zero: true}
 	set.StringVar(&f.Name, "name", "", "only jobs whose name matches the `PATTERN`, like 'web*'")
-	set.StringVar(&f.Outcome, "outcome", "", "only jobs that ended with this `OUTCOME`: "+joinedOr(Outcomes))
+	set.StringVar(&f.Outcome, "outcome", "", "only jobs that ended with this `OUTCOME`: "+joinedOr(Outcomes()))
 	set.Var(&f.Older, "older", "only jobs that ended more than D ago, or have not ended and are older than D")
 }
 
 // Outcomes lists how a job can end.
-var Outcomes = api.Values(messages.Exited)
+func Outcomes() []string { return api.Values(messages.Exited) }
 
 // joinedOr joins words to "a, b or c".
 func joinedOr(words []string) string {
@@ -53,7 +53,7 @@ func (f *JobFilter) Check(cmd *cobra.Command) error {
 		return messages.Invalid("name", fmt.Sprintf("%q is no pattern of names: * is any text, ? one letter, [a-c] one of these", f.Name))
 	}
 	if cmd.Flags().Changed("outcome") {
-		return OneOf("outcome", f.Outcome, Outcomes)
+		return OneOf("outcome", f.Outcome, Outcomes())
 	}
 	return nil
 }

@@ -53,3 +53,18 @@ func HeldBy(state, lock string) error {
 	}
 	return err
 }
+
+// idleMark replaces the process id in the lock file of a daemon that ends because it holds nothing.
+const idleMark = "idle\n"
+
+// LeaveIdle notes that the daemon, which has the lock, ends because it holds nothing: the next
+// verb starts the next daemon.
+func LeaveIdle(state string) error {
+	return os.WriteFile(filepath.Join(state, config.LockName), []byte(idleMark), 0o600)
+}
+
+// leftIdle reports whether the last daemon ended so.
+func leftIdle(state string) bool {
+	text, err := os.ReadFile(filepath.Join(state, config.LockName))
+	return err == nil && string(text) == idleMark
+}

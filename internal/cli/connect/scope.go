@@ -25,8 +25,8 @@ func InScope(cmd *cobra.Command, jobs int) {
 	_ = set.SetAnnotation(scopeFlag, jobArgs, []string{strconv.Itoa(jobs)})
 }
 
-// scoped puts the scope before the arguments that are jobs, as SCOPE/JOB.
-func scoped(cmd *cobra.Command, args []string) ([]string, error) {
+// JobArgs puts the scope before the arguments that are jobs, as SCOPE/JOB.
+func JobArgs(cmd *cobra.Command, args []string) ([]string, error) {
 	flag := cmd.Flags().Lookup(scopeFlag)
 	if flag == nil || !flag.Changed || len(flag.Annotations[jobArgs]) == 0 {
 		return args, nil

@@ -72,7 +72,7 @@ func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 	if err := d.examineLimits(); err != nil {
 		return err
 	}
-	threads.Reserve()
+	threads.Reserve()()
 	if err := d.settings.OwnState(); err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 
+	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/rs/zerolog"
 
 	"troupe/backends/keeper"
@@ -13,12 +15,15 @@ import (
 )
 
 // NewLog returns the daemon's log on stderr: sentences on a terminal, elsewhere one
-// JSON object a line.
+// JSON object a line. In the journal of systemd each line has its priority.
 func NewLog(m *cli.Main, s *config.Settings) zerolog.Logger {
 	var to zerolog.LevelWriter
-	if cli.IsTerminal(m.Err) {
+	switch {
+	case cli.IsTerminal(m.Err):
 		to = zerolog.MultiLevelWriter(zerolog.ConsoleWriter{Out: m.Err, TimeFormat: "15:04:05.000"})
-	} else {
+	case toJournal():
+		to = journalLog{m.Err}
+	default:
 		to = zerolog.MultiLevelWriter(&boundedLog{file: m.Err})
 	}
 	return zerolog.New(to).Level(s.Log.Level).With().Timestamp().Logger()
@@ -41,6 +46,38 @@ func (b *boundedLog) Write(p []byte) (int, error) {
 		_, _ = b.file.Seek(0, io.SeekStart) // without O_APPEND the next write would leave a hole and exceed maxLog again
 	}
 	return b.file.Write(p)
+}
+
+// toJournal reports whether stderr is the journal of systemd.
+func toJournal() bool {
+	is, err := journal.StderrIsJournalStream()
+	return err == nil && is
+}
+
+// journalLog writes each line after its priority, as sd-daemon(3) has it.
+type journalLog struct{ io.Writer }
+
+// WriteLevel implements zerolog.LevelWriter.
+func (j journalLog) WriteLevel(level zerolog.Level, p []byte) (int, error) {
+	if _, err := j.Write(fmt.Appendf(nil, "<%d>%s", priority(level), p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// priority returns the priority of a level, as in syslog(3).
+func priority(level zerolog.Level) journal.Priority {
+	switch level {
+	case zerolog.PanicLevel, zerolog.FatalLevel:
+		return journal.PriCrit
+	case zerolog.ErrorLevel:
+		return journal.PriErr
+	case zerolog.WarnLevel:
+		return journal.PriWarning
+	case zerolog.DebugLevel, zerolog.TraceLevel:
+		return journal.PriDebug
+	}
+	return journal.PriInfo
 }
 
 // keeperFault logs a fault or a report of a keeper.

@@ -31,7 +31,7 @@ const maxUnstarted = 4096
 func openNode(ctx context.Context, d *daemon) (*node.Node, error) {
 	s := d.settings
 	o := node.Options{
-		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Snapshot: s.Snapshot, Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: Slogger(d.log),
+		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Snapshot: s.Snapshot, KeepErrexit: s.KeepErrexit(), Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: Slogger(d.log),
 		Limits: actors.Limits{
 			Starts: int(s.Limits.Starts), Unstarted: cmp.Or(int(s.Limits.Unstarted), maxUnstarted), Finished: int(s.Limits.Finished),
 			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches), Shells: int(s.Limits.Shells), ShellIdle: s.Limits.ShellIdle.Duration,

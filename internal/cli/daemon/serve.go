@@ -2,6 +2,10 @@ package daemon
 
 import (
 	"context"
+	"fmt"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/journal"
 
 	"troupe/backends/heap"
 	"troupe/internal/cli"
@@ -15,11 +19,15 @@ import (
 type Flags struct {
 	Socket, State, HTTP, Metrics string
 	ReadyFD                      int
+	IdleExit                     time.Duration // 0: it stays
 }
 
 // Serve runs the daemon until it ends.
 func Serve(m *cli.Main, f *Flags, given func(flag string) bool) error {
 	heap.Tune(heap.Floor)
+	if toJournal() {
+		m.Level = fmt.Sprintf("<%d>", journal.PriErr)
+	}
 	d := &daemon{main: m, given: limits.Raise(limits.Given{}), report: connect.NewReadiness(f.ReadyFD), signals: cli.Listen(), ended: make(chan struct{})}
 	d.urgent, d.makeUrgent = context.WithCancel(context.Background())
 	defer d.makeUrgent()
@@ -27,6 +35,9 @@ func Serve(m *cli.Main, f *Flags, given func(flag string) bool) error {
 	err := d.open(f, given)
 	d.report.Tell(err)
 	if err == nil {
+		if f.IdleExit > 0 && d.settings.HTTP == "" && d.settings.Metrics == "" { // clients over TCP cannot start it again
+			go d.endIdle(f.IdleExit)
+		}
 		err = d.run()
 	}
 	return d.close(err)

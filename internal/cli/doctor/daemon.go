@@ -29,7 +29,8 @@ type daemonFound struct {
 	Holder  string `json:"keeper_version,omitempty"`
 	Why     string `json:"why,omitempty"`
 
-	Limits  []string         `json:"limits,omitempty"`  // what limits the running daemon and its keeper
+	Limits  []string         `json:"limits,omitempty"` // what limits the running daemon and its keeper
+	Files   []*descriptors   `json:"open_files,omitempty"`
 	Escaped []keeper.Escapee `json:"escaped,omitempty"` // processes that have left their jobs
 }
 
@@ -112,7 +113,8 @@ func (c *doctorReport) examineStart(ctx context.Context, d *daemonFound, s *conf
 	}
 }
 
-// examineLimits reports what limits the daemon and its keeper. It is no problem: jobs run.
+// examineLimits reports what limits the daemon and its keeper, and their open files. It is no
+// problem: jobs run.
 func (d *daemonFound) examineLimits() {
 	for _, p := range []struct {
 		name string
@@ -123,6 +125,9 @@ func (d *daemonFound) examineLimits() {
 		}
 		for _, f := range limits.Examine(p.pid) {
 			d.Limits = append(d.Limits, p.name+": "+f.Text)
+		}
+		if files := descriptorsOf(p.name, p.pid, p.name == "keeper"); files != nil {
+			d.Files = append(d.Files, files)
 		}
 	}
 }
@@ -143,6 +148,9 @@ func (d *daemonFound) lines() [][2]string {
 		config = "no file"
 	}
 	lines := [][2]string{{"daemon", state}, {"keeper", d.Keeper}, {"socket", d.Socket}, {"state", d.State}, {"configuration", config}}
+	for _, files := range d.Files {
+		lines = append(lines, [2]string{"open files", files.String()})
+	}
 	for _, text := range d.Limits {
 		lines = append(lines, [2]string{"limit", text})
 	}

@@ -2,6 +2,7 @@
 // a store and shells, and leaves nothing there.
 //
 //	daemon.go        the daemon and its keeper
+//	descriptors.go   open files, and how many jobs they are enough for
 //	directories.go   directories
 //	features.go      features of the kernel
 //	limits.go        limits of the user and the machine

@@ -24,7 +24,7 @@ const unlimited = "unlimited"
 
 func listLimits() []limit {
 	return []limit{
-		{"open files", rlimit(unix.RLIMIT_NOFILE), "soft/hard; troupe needs about one for each command"},
+		openFiles(),
 		{"processes of the user", rlimit(unix.RLIMIT_NPROC), "soft/hard"},
 		{"processes of the cgroup", cgroupPids(), "pids.max of the nearest cgroup that sets it"},
 		{"process ids", proc("kernel/pid_max"), "of the whole machine"},

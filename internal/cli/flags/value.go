@@ -3,7 +3,6 @@ package flags
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,9 +12,16 @@ import (
 	"troupe/messages"
 )
 
-// Seconds matches a number of seconds without a unit, as timeout, sleep and systemd take it.
-// It rejects exponents and other forms of numbers.
-var Seconds = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
+// IsSeconds reports whether s is a number of seconds without a unit, as timeout, sleep and
+// systemd take it. It rejects exponents and other forms of numbers.
+func IsSeconds(s string) bool {
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	whole, part, _ := strings.Cut(s, ".")
+	digits := whole + part
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}
 
 // Duration is the value of a flag that takes a time, such as 90, 1.5s or 1h30m.
 type Duration struct {
@@ -40,7 +46,7 @@ func (*Duration) Type() string { return "D" }
 // Set implements pflag.Value.
 func (d *Duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
-	if Seconds.MatchString(s) {
+	if IsSeconds(s) {
 		if v, err = time.ParseDuration(s + "s"); err != nil { // too large for time.Duration
 			v, err = messages.MaxDuration+1, nil
 		}

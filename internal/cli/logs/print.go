@@ -13,31 +13,37 @@ import (
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
 	"troupe/messages"
-	"troupe/spill/view"
 )
 
 // Flags holds the flags of logs.
 type Flags struct {
-	Follow, Raw                 bool
-	news                        bool // only output from now on: -f -n 0
-	Lines, Offset, Limit, First int64
-	Stream, SinceText           string
-	since                       time.Time
+	Follow, Raw, Times, Cast             bool
+	news                                 bool // only output from now on: -f -n 0
+	Lines, Offset, Limit, First, Context int64
+	Stream, SinceText, Scope, Grep       string
+	since                                time.Time
 }
 
 // Check rejects flags that contradict each other or show nothing.
 func (f *Flags) Check(given func(string) bool, asJSON bool) error {
-	f.news = f.Follow && given("lines") && f.Lines == 0
+	lines := given("lines") || given("tail")
+	f.news = f.Follow && lines && f.Lines == 0
+	if err := f.checkCast(given, asJSON); err != nil {
+		return err
+	}
+	if err := f.checkGrep(given); err != nil {
+		return err
+	}
 	for _, of := range []struct {
 		name  string
 		lines int64
 	}{{"lines", f.Lines}, {"offset", f.Offset}, {"limit", f.Limit}, {"head", f.First}} {
-		if given(of.name) && of.lines < 1 && !(f.news && of.name == "lines") {
+		if (given(of.name) || of.name == "lines" && lines) && of.lines < 1 && !(f.news && of.name == "lines") {
 			return messages.Invalid(of.name, fmt.Sprintf("--%s %d shows nothing; use a number from 1", of.name, of.lines))
 		}
 	}
 	views := 0
-	for _, is := range []bool{given("lines"), given("head"), given("offset") || given("limit"), given("since")} {
+	for _, is := range []bool{lines, given("head"), given("offset") || given("limit"), given("since")} {
 		if is {
 			views++
 		}
@@ -53,6 +59,8 @@ func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 		return messages.Invalid("follow", "--json and -f contradict each other: --json prints one page of the output; give one of them")
 	case given("since") && asJSON:
 		return messages.Invalid("since", "--json and --since contradict each other: --json prints a page of numbered lines; give one of them")
+	case f.Times && asJSON && f.Grep == "":
+		return messages.Invalid("timestamps", "--json and -t contradict each other: --json prints a page of text; with --grep it has the times")
 	case given("since"):
 		return f.moment(time.Now())
 	}
@@ -62,7 +70,7 @@ func (f *Flags) Check(given func(string) bool, asJSON bool) error {
 // moment parses --since like docker: a duration ago, or a time. A time without a zone is
 // local, as other verbs print times.
 func (f *Flags) moment(now time.Time) error {
-	if flags.Seconds.MatchString(f.SinceText) && f.SinceText[0] != '-' { // docker reads a number as a Unix time
+	if flags.IsSeconds(f.SinceText) && f.SinceText[0] != '-' { // docker reads a number as a Unix time
 		e := messages.Invalid("since", "--since "+out.Quoted(f.SinceText)+" is ambiguous: it could be seconds or a time")
 		e.Hint = fmt.Sprintf("use %ss for %s seconds ago, or a time such as 2026-01-02T15:04:05Z", f.SinceText, f.SinceText)
 		return e
@@ -83,50 +91,52 @@ func (f *Flags) moment(now time.Time) error {
 	return e
 }
 
-// Print prints the part of a job's output that the flags select.
+// Print prints the part of the output of each job that the flags select.
 func Print(a *connect.Command, f *Flags) error {
-	found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(a.Args[0])})
-	if err != nil {
+	if f.Cast && len(a.Args) != 1 {
+		return messages.Invalid("cast", fmt.Sprintf("--cast prints one job, but %d are named; name one job", len(a.Args)))
+	}
+	all, err := f.sources(a)
+	switch {
+	case err != nil:
 		return err
+	case a.JSON && len(all) != 1:
+		return messages.Invalid("json", fmt.Sprintf("--json prints one page of one job, but the arguments name %d; name one job", len(all)))
+	case a.JSON:
+		return showPage(a, f, all[0])
+	case len(a.Args) == 1:
+		return show(a, f, all[0], terminal.NewPrinter(a.Main))
 	}
-	job := found.Job
-	streams, err := f.streams(job)
-	if err != nil {
-		return err
-	}
-	if a.JSON && len(streams) > 1 {
-		e := messages.Invalid("stream", fmt.Sprintf("--json prints a page of one stream, but job %s has %s", job.ID, streamNames(streams)))
-		e.Hint = "choose one with --stream stdout or --stream stderr"
-		return e
-	}
-	if a.JSON {
-		page, err := host.Ask(a.Ctx, a.Host(), messages.ReadOutput{Job: connect.UID(job), Stream: streams[0], View: f.view(), Plain: !f.Raw})
-		if err != nil {
-			return err
-		}
-		return a.Object(page)
-	}
-	s := terminal.NewPrinter(a.Main)
+	return showAll(a, f, all, terminal.NewPrinter(a.Main))
+}
+
+// show prints one job.
+func show(a *connect.Command, f *Flags, j source, s *terminal.Printer) (err error) {
 	var printers []*Printer
-	for _, stream := range streams {
-		r := &Printer{Command: a, job: connect.UID(job), stream: stream, flags: f, To: &s.Out}
-		if stream == messages.Stderr && len(streams) > 1 {
-			r.To = &s.Err
+	for _, stream := range j.streams {
+		to := &s.Out
+		if stream == messages.Stderr && len(j.streams) > 1 {
+			to = &s.Err
 		}
-		if r.To.Terminal && !f.Raw {
-			r.Cleaner = &view.Cleaner{Colours: true}
-		}
-		printers = append(printers, r)
+		printers = append(printers, newPrinter(a, f, j, stream, to))
 	}
-	if len(printers) == 2 && f.First == 0 && f.Limit == 0 {
+	switch {
+	case f.Cast:
+		return printCast(a, j, printers, &s.Out)
+	case f.Grep != "":
+		return search(printers, s)
+	case len(printers) == 2 && f.First == 0 && f.Limit == 0:
 		err = showBoth(printers[0], printers[1])
-	} else {
+	default:
 		for _, r := range printers {
 			err = errors.Join(err, r.print())
 		}
 	}
+	for _, r := range printers {
+		err = errors.Join(err, r.end())
+	}
 	if f.Follow && (err == nil || errors.Is(err, connect.DaemonLeft) || errors.Is(err, outputLost)) {
-		return followedEnd(a, connect.UID(job), err)
+		return followedEnd(a, j.uid, err)
 	}
 	return err
 }
@@ -150,26 +160,39 @@ func followedEnd(a *connect.Command, id messages.JobID, err error) error {
 
 // showBoth prints two streams in the order in which they were written.
 func showBoth(stdout, stderr *Printer) error {
-	what := client.RangeBoth{Since: stdout.flags.since, Follow: stdout.flags.Follow}
-	var problem error
-	if what.Stdout, problem = stdout.startOffset(); problem != nil {
-		return problem
-	}
-	if what.Stderr, problem = stderr.startOffset(); problem != nil {
-		return problem
-	}
-	of := map[messages.Stream]*Printer{stdout.stream: stdout, stderr.stream: stderr}
-	gaps, problem := stdout.OutputBoth(stdout.Ctx, stdout.job, what, func(stream messages.Stream, b []byte) error {
-		r := of[stream]
-		if r == nil {
-			return fmt.Errorf("the daemon sent an unknown stream %d", stream)
+	what := client.RangeBoth{From: map[messages.Stream]int64{}, Since: stdout.flags.since, Follow: stdout.flags.Follow, Times: stdout.flags.Times}
+	for _, r := range []*Printer{stdout, stderr} {
+		at, err := r.startOffset()
+		if err != nil {
+			return err
 		}
-		if werr := r.write(b, false); werr != nil {
+		what.From[r.stream] = at
+	}
+	return showArrived(what, stdout, stderr)
+}
+
+// showArrived prints streams in the order in which they were written, with their times if the
+// flags say so.
+func showArrived(what client.RangeBoth, printers ...*Printer) error {
+	of := map[messages.Stream]*Printer{}
+	for _, r := range printers {
+		of[r.stream] = r
+	}
+	first := printers[0]
+	gaps, problem := first.OutputBoth(first.Ctx, first.job, what, func(part client.Arrived) error {
+		r := of[part.Stream]
+		if r == nil {
+			return fmt.Errorf("the daemon sent an unknown stream %d", part.Stream)
+		}
+		if r.lines != nil {
+			r.lines.at = part.At
+		}
+		if werr := r.write(part.Bytes, false); werr != nil {
 			return &out.OutputError{Err: werr}
 		}
 		return nil
 	})
-	for _, r := range of {
+	for _, r := range printers {
 		if werr := r.write(nil, true); werr != nil && problem == nil {
 			problem = &out.OutputError{Err: werr}
 		}
@@ -177,7 +200,7 @@ func showBoth(stdout, stderr *Printer) error {
 	if problem != nil {
 		return leftEarly(problem)
 	}
-	stdout.PrintGaps(gaps)
+	first.PrintGaps(gaps)
 	return nil
 }
 
@@ -224,6 +247,8 @@ func streamNames(streams []messages.Stream) string {
 func (f *Flags) view() messages.View {
 	v := messages.View{Kind: messages.ViewTail, Bytes: messages.MaxViewBytes}
 	switch {
+	case f.Grep != "":
+		v.Kind, v.Pattern, v.Context, v.Times = messages.ViewMatches, f.Grep, int(f.Context), f.Times
 	case f.Lines > 0:
 		v.Kind, v.Lines = messages.ViewTailLine, int(f.Lines)
 	case f.First > 0:

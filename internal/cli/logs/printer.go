@@ -25,8 +25,36 @@ type Printer struct {
 	job     messages.JobID
 	stream  messages.Stream
 	flags   *Flags
-	To      *terminal.Stream
+	To      io.Writer
 	Cleaner *view.Cleaner // nil: bytes unchanged
+	lines   *lineWriter   // To, if it prints whole lines; else nil
+}
+
+// newPrinter returns the printer of a stream that goes to one of our streams.
+func newPrinter(a *connect.Command, f *Flags, j source, stream messages.Stream, to *terminal.Stream) *Printer {
+	r := &Printer{Command: a, job: j.uid, stream: stream, flags: f, To: to}
+	if to.Terminal && !f.Raw {
+		r.Cleaner = &view.Cleaner{Colours: true, Final: true, Cols: j.cols}
+	}
+	if j.prefix != nil || f.Times && f.Grep == "" {
+		r.lines = &lineWriter{to: to, times: f.Times && f.Grep == ""}
+		r.To = r.lines
+	}
+	if j.prefix != nil {
+		r.lines.label = j.prefix(to)
+	}
+	return r
+}
+
+// end prints an unfinished line.
+func (r *Printer) end() error {
+	if r.lines == nil {
+		return nil
+	}
+	if err := r.lines.end(); err != nil {
+		return &out.OutputError{Err: err}
+	}
+	return nil
 }
 
 // print prints the part of the stream that the flags select, as bytes of the log.
@@ -203,6 +231,10 @@ func (p logChunk) offset(at int64) int64 {
 
 // copy prints a range of the stream.
 func (r *Printer) copy(what client.Range) error {
+	if r.flags.Times {
+		both := client.RangeBoth{From: map[messages.Stream]int64{r.stream: what.Offset}, Limit: what.Limit, Since: what.Since, Follow: what.Follow, Times: true}
+		return showArrived(both, r)
+	}
 	ctx, cancel := context.WithCancel(r.Ctx)
 	defer cancel()
 	out, err := r.Output(ctx, r.job, what)
@@ -236,15 +268,25 @@ func (r *Printer) CopyAll(from io.Reader) error {
 }
 
 func (r *Printer) write(b []byte, last bool) error {
-	return WriteClean(r.To, r.Cleaner, b, last)
+	if r.lines == nil || r.Cleaner == nil {
+		return WriteClean(r.To, r.Cleaner, b, last)
+	}
+	b = r.Cleaner.Append(nil, b) // whole lines alone
+	if last {
+		b = r.Cleaner.End(b)
+	}
+	return WriteClean(r.To, nil, b, last)
 }
 
 // WriteClean prints a part of an output, through cleaner if it is not nil.
 func WriteClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error {
 	if cleaner != nil {
 		b = cleaner.Append(nil, b)
-		if last {
+		switch {
+		case last:
 			b = cleaner.End(b)
+		case cleaner.Final:
+			b = cleaner.Follow(b)
 		}
 	}
 	if len(b) == 0 {

@@ -8,17 +8,23 @@ import (
 
 	"troupe/backends/disk"
 	"troupe/internal/artifact"
+	"troupe/internal/cli/dialectconfig"
 	"troupe/internal/dialect/copilot"
 	"troupe/internal/dialect/opencode"
 	"troupe/internal/gateway/mcp"
 	"troupe/internal/shelltext"
 )
 
-// copilot builds the dialect of Copilot CLI: bash, and tools to read, write, stop and list.
+// copilot builds the dialect of Copilot CLI: bash or powershell, and tools to read, write, stop
+// and list.
 func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
 	c := s.at.Copilot
+	shell := copilot.Bash(c.Profile)
+	if c.Shell == dialectconfig.CopilotPowerShell {
+		shell = copilot.PowerShell()
+	}
 	settings := copilot.Settings{
-		Shell: copilot.Bash(c.Profile), SpawnBackend: c.Process, NoNotifications: c.Quiet, InitialWait: c.InitialWait.Duration,
+		Shell: shell, SpawnBackend: c.Process, NoNotifications: c.Quiet, InitialWait: c.InitialWait.Duration,
 		DetachedDir: c.DetachedLogs, DetachedName: c.DetachedNames, PassEnv: s.pass, Quota: s.quota,
 	}
 	protected := shelltext.Protected{Self: os.Getpid(), Ancestors: ancestors()}
@@ -27,7 +33,7 @@ func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
 		Open: func(at mcp.Place) (mcp.Session, error) {
 			var session *copilot.Session
 			session = copilot.New(copilot.Options{
-				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Files: s.files(at.Name),
+				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Files: s.files.Open(at.Name),
 				Protected: protected, Log: s.log, Notify: func(n copilot.Notice) {
 					at.Tell(n.Text, func() bool { return session.Heard(n.ShellID) })
 				},
@@ -68,6 +74,7 @@ func (s *dialectFactory) opencode() (*mcp.Dialect, error) {
 	settings := opencode.Settings{
 		TruncatedHeadLines: int(c.HeadLines), TruncatedTailLines: int(c.TailLines), Banned: c.Banned, TempDir: c.TempDir,
 		Background: c.Background, DataDir: c.DataDir, ShellPath: c.Shell, PassEnv: s.pass,
+		NoFiles: c.Files != nil && !*c.Files, PlainNumbers: c.Plain, GapMarker: c.Gap,
 	}
 	if kept := s.quota.Bytes; kept > 0 {
 		settings.MaxPersistBytes = min(kept, artifact.PersistBytes)

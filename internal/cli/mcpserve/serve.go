@@ -13,19 +13,16 @@ import (
 	"time"
 
 	"troupe/backends/engine"
-	"troupe/backends/keeper"
-	"troupe/client"
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
-	"troupe/internal/cli/connect"
 	"troupe/internal/cli/daemon"
+	"troupe/internal/cli/dialectconfig"
+	"troupe/internal/cli/dialecthost"
 	"troupe/internal/cli/terminal"
 	"troupe/internal/dialect/core"
 	"troupe/internal/gateway/http"
 	"troupe/internal/gateway/mcp"
 	"troupe/internal/gateway/mcp/web"
-	"troupe/internal/node"
-	"troupe/internal/shelltext"
 	"troupe/messages"
 )
 
@@ -69,12 +66,12 @@ func Serve(m *cli.Main, f *Flags) error {
 	if err != nil {
 		return &messages.Error{Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "start it in one that exists"}
 	}
-	if err := checkSettings(m, f.Dialect, at); err != nil {
+	if err := dialectconfig.Check(m, f.Dialect, at, dir); err != nil {
 		return err
 	}
 	log := daemon.Slogger(daemon.NewLog(m, at))
-	m.Env = withUserPath(ctx, m.Env, at, log)
-	if err := f.leaveDaemon(m, at); err != nil {
+	m.Env = dialecthost.WithUserPath(ctx, m.Env, at, log)
+	if f.NoDaemon, err = f.withoutDaemon(m, at); err != nil {
 		return err
 	}
 	dialect, err := newDialect(m, f, at, dir, log)
@@ -85,14 +82,14 @@ func Serve(m *cli.Main, f *Flags) error {
 		debug.SetGCPercent(mcpGCPercent)
 		debug.SetMemoryLimit(mcpMemoryLimit)
 	}
-	host, done, err := openHost(m, at, f)
+	host, done, err := dialecthost.Open(m, at, f.NoDaemon)
 	if err != nil {
 		return err
 	}
 	defer done()
 	server := mcp.New(mcp.Options{
 		Dialect: dialect,
-		Host:    host, Version: m.Describe().Version, Scope: mcpScope(m), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log, Window: int(at.MCP.Shown),
+		Host:    host, Version: m.Describe().Version, Scope: dialecthost.Scope(m, "mcp"), Beside: f.Tools, Keep: f.Keep, Many: f.HTTP != "", Log: log, Window: int(at.MCP.Shown),
 		Quota:  messages.ScopeQuota{Jobs: int(at.MCP.Jobs), Sessions: int(at.MCP.Sessions)},
 		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.Umask(), Limits: engine.OwnLimits(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
 	})
@@ -105,6 +102,14 @@ func Serve(m *cli.Main, f *Flags) error {
 		return nil // ended by a signal
 	}
 	return err
+}
+
+// withoutDaemon reports whether jobs run in this process. Kept jobs need the daemon.
+func (f *Flags) withoutDaemon(m *cli.Main, at *config.Settings) (bool, error) {
+	if f.NoDaemon || f.Keep {
+		return f.NoDaemon, nil
+	}
+	return dialecthost.WithoutDaemon(m, at)
 }
 
 func (f *Flags) check() error {
@@ -120,73 +125,6 @@ func (f *Flags) check() error {
 		}
 	}
 	return nil
-}
-
-// mcpScope returns the parent of the clients' scopes: the scope of the job that runs us, or
-// mcp.
-func mcpScope(m *cli.Main) messages.ScopePath {
-	if outer, ok := m.Getenv(shelltext.ScopeVar); ok && messages.ScopePath(outer).Check() == nil {
-		return messages.ScopePath(outer)
-	}
-	return "mcp"
-}
-
-// leaveDaemon sets NoDaemon in a sandbox that the daemon is not in, unless jobs must be kept.
-// It returns an error for a daemon that does not answer.
-func (f *Flags) leaveDaemon(m *cli.Main, at *config.Settings) error {
-	if f.NoDaemon || f.Keep {
-		return nil
-	}
-	c, err := connect.DialDaemon(context.Background(), at)
-	switch {
-	case err == nil:
-		return c.Close()
-	case connect.IsConfined(err):
-		terminal.NewPrinter(m).Notef("running in this process, without the daemon: %v", err)
-		f.NoDaemon = true
-	case errors.Is(err, &messages.Error{Code: messages.Busy}):
-		return err
-	}
-	return nil
-}
-
-// openHost returns the host of the jobs and a function that ends it.
-func openHost(m *cli.Main, at *config.Settings, f *Flags) (mcp.Host, func(), error) {
-	if !f.NoDaemon {
-		s := terminal.NewPrinter(m)
-		h := &Host{Find: func() (*client.Client, error) { return connect.FindDaemon(m, true, s) }, Kept: func() bool {
-			sight, err := keeper.Inspect(filepath.Join(at.State, config.KeeperName))
-			return err == nil && sight.Live
-		}}
-		if _, err := h.dial(false); err != nil {
-			return nil, nil, err
-		}
-		return h, func() {}, nil
-	}
-	node, err := node.Open(context.Background(), node.Options{JobPrefix: "local-", OwnProcess: true})
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := os.MkdirTemp("", "troupe-mcp-")
-	if err != nil {
-		return nil, nil, errors.Join(err, node.Shutdown(context.Background(), messages.ShutdownNode{}))
-	}
-	socket := filepath.Join(dir, "socket")
-	server := http.New(http.Options{Node: http.AdaptNode(node), Version: m.Describe().Version})
-	done := func() {
-		_ = node.Shutdown(context.Background(), messages.ShutdownNode{Reason: "its client has left"})
-		ctx, cancel := context.WithTimeout(context.Background(), connect.ReplyPatience)
-		defer cancel()
-		_ = server.Close(ctx)
-		_ = os.RemoveAll(dir)
-	}
-	l, err := http.Listen(socket)
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
-	go func() { _ = server.Serve(l) }()
-	return &Host{Find: func() (*client.Client, error) { return connect.Dial(context.Background(), socket) }, Kept: func() bool { return false }}, done, nil
 }
 
 // Names and bounds of MCP over HTTP.

@@ -8,6 +8,7 @@
 //	escape.go         escapes for text that a terminal may act on
 //	job_table.go      the table of jobs
 //	json.go           JSON objects on stdout
+//	live_text.go      what the processes of jobs do and use, in words and cells
 //	lost.go           why a part of an output is missing
 //	record.go         the record of a job
 //	sigpipe.go        the loss of the reader of stdout

@@ -28,7 +28,7 @@ func Finish(m *cli.Main, err error, asJSON bool) int {
 			return StatusOf(m, said)
 		}
 	}
-	fmt.Fprintln(m.Err, "troupe: "+Clean(Sentence(said)))
+	fmt.Fprintln(m.Err, m.Level+"troupe: "+Clean(Sentence(said)))
 	return StatusOf(m, said)
 }
 

@@ -9,11 +9,21 @@ import (
 	"troupe/messages"
 )
 
-// JobTable lists jobs. SCOPE stays empty if all jobs are in the main scope, and SESSION for
-// the default session; the table omits columns without text.
-func JobTable(jobs []messages.Record, now time.Time) *Table {
-	t := &Table{Head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, Spare: []int{5, 3, 2}, Long: 1} // OUTPUT, SESSION, SCOPE; NAME
-	apart := slices.ContainsFunc(jobs, func(j messages.Record) bool { return j.Scope != messages.MainScope })
+// JobTable lists jobs, then tasks. SCOPE stays empty if all are in the main scope, SESSION for
+// the default session, and KIND without tasks; the table omits columns without text, as those of
+// live states are if none is known.
+func JobTable(jobs []messages.Record, tasks []messages.Task, now time.Time) *Table {
+	t := &Table{
+		Head:  []string{"ID", "KIND", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "PROCS", "CPU", "MEMORY", "PORTS", "COMMAND"},
+		Spare: []int{7, 8, 9, 6, 10, 4, 3}, // PROCS, CPU, MEMORY, OUTPUT, PORTS, SESSION, SCOPE
+		Long:  2,                           // NAME
+	}
+	apart := slices.ContainsFunc(jobs, func(j messages.Record) bool { return j.Scope != messages.MainScope }) ||
+		slices.ContainsFunc(tasks, func(task messages.Task) bool { return task.Scope != messages.MainScope })
+	kind := ""
+	if len(tasks) > 0 {
+		kind = "job"
+	}
 	for _, j := range jobs {
 		scope, session := "", ""
 		if apart {
@@ -30,7 +40,15 @@ func JobTable(jobs []messages.Record, now time.Time) *Table {
 		case size == 0 && j.HasFlag(messages.FlagOutputLost):
 			output = "lost"
 		}
-		t.Add(string(j.ID), j.Name, scope, session, StatusText(j, now), output, j.Command)
+		processes, cpu, memory, ports := liveCells(j.Live)
+		t.Add(string(j.ID), kind, j.Name, scope, session, StatusText(j, now), output, processes, cpu, memory, ports, j.Command)
+	}
+	for _, task := range tasks {
+		scope := ""
+		if apart {
+			scope = string(task.Scope)
+		}
+		t.Add(string(task.ID), task.Kind, "", scope, "", TaskText(task, now), "", "", "", "", "", task.Description)
 	}
 	return t
 }

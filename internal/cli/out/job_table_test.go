@@ -24,13 +24,70 @@ func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
 		0:  "",
 	} {
 		var b strings.Builder
-		require.NoError(t, JobTable(jobs, now).Write(&b, width))
+		require.NoError(t, JobTable(jobs, nil, now).Write(&b, width))
 		if width > 0 {
 			require.Equal(t, want, b.String())
 			continue
 		}
 		require.Contains(t, b.String(), jobs[0].Name+"  main/ci")
 	}
+}
+
+// Tasks follow the jobs, and KIND tells them apart.
+func TestTasksFollowTheJobs(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	jobs := []messages.Record{{ID: "j1", Scope: "main", Session: "default", State: messages.Queued, Created: now, Command: "true"}}
+	tasks := []messages.Task{
+		{ID: "agent-7", Scope: "main", Kind: "agent", State: "running", Since: now.Add(-time.Minute), Description: "reads\x1b the logs"},
+		{ID: "t", Scope: "a", Kind: "agent", State: "lost", Ended: true, EndedAt: now.Add(-time.Hour)},
+	}
+	var b strings.Builder
+	require.NoError(t, JobTable(jobs, tasks, now).Write(&b, 0))
+	require.Equal(t, `ID       KIND   SCOPE  STATUS        OUTPUT  COMMAND
+j1       job    main   queued 0s     ?       true
+agent-7  agent  main   running 1m            reads\x1b the logs
+t        agent  a      lost, 1h ago
+`, b.String())
+}
+
+// What the processes of live jobs do has columns of its own, which a narrow terminal omits first.
+func TestLiveStatesInATable(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	port := func(protocol messages.Protocol, address string, n int) messages.ListeningPort {
+		return messages.ListeningPort{Protocol: protocol, Address: address, Port: n}
+	}
+	jobs := []messages.Record{
+		{ID: "j1", Scope: "main", Session: "default", State: messages.Running, Background: true, Started: now, Command: "npm run dev", Live: &messages.LiveState{
+			CPU: 95 * time.Second, Memory: 48 << 20, Processes: 3,
+			Ports: []messages.ListeningPort{port("tcp", "0.0.0.0", 80), port("tcp", "::", 80), port("tcp", "127.0.0.1", 8080), port("udp", "0.0.0.0", 53), port("udp", "0.0.0.0", 54)},
+		}},
+		{ID: "j2", Scope: "main", Session: "default", State: messages.Running, Background: true, Started: now, Command: "read x", Live: &messages.LiveState{}},
+		{ID: "j3", Scope: "main", Session: "default", State: messages.Queued, Created: now, Command: "true"},
+	}
+	table := func(width int) string {
+		var b strings.Builder
+		require.NoError(t, JobTable(jobs, nil, now).Write(&b, width))
+		return b.String()
+	}
+	require.Equal(t, "ID  STATUS      OUTPUT  PROCS  CPU  MEMORY  PORTS             COMMAND\n"+
+		"j1  running 0s  ?       3      1m   48 MiB  80,8080,53/udp,…  npm run dev\n"+
+		"j2  running 0s  ?       0                                     read x\n"+
+		"j3  queued 0s   ?                                             true\n", table(0))
+	require.Equal(t, "ID  STATUS      OUTPUT  PORTS             COMMAND\n", table(53)[:strings.Index(table(53), "\n")+1])
+}
+
+// So does a record, with the addresses.
+func TestLiveStateInARecord(t *testing.T) {
+	t.Parallel()
+	job := messages.Record{ID: "j1", Live: &messages.LiveState{
+		CPU: 95*time.Second + 123*time.Millisecond, Memory: 48 << 20, Processes: 1,
+		Ports: []messages.ListeningPort{{Protocol: "tcp", Address: "127.0.0.1", Port: 80}, {Protocol: "udp", Address: "::", Port: 53}},
+	}}
+	require.Contains(t, RecordText(job, time.Now()), "       uses  1 process, 1m35.12s of CPU time, 48 MiB of memory\n    listens  tcp 127.0.0.1:80, udp [::]:53\n")
+	job.Live = &messages.LiveState{}
+	require.NotContains(t, RecordText(job, time.Now()), "uses")
 }
 
 func TestStatusTexts(t *testing.T) {

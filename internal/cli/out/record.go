@@ -30,11 +30,18 @@ func RecordText(j messages.Record, now time.Time) string {
 	if j.Terminal != (messages.Terminal{}) {
 		line("terminal", "%d rows, %d columns", j.Terminal.Rows, j.Terminal.Cols)
 	}
+	if j.FullScreen {
+		line("screen", "takes the whole screen (alternate buffer); troupe screen %s shows it", j.ID)
+	}
 	line("directory", "%s", j.Dir)
 	if j.PID > 0 {
 		line("process", "%d%s", j.PID, Prefixed(", isolation ", string(j.Isolation)))
 	}
+	line("uses", "%s", usedText(j.Live))
+	line("listens", "%s", listensText(j.Live))
 	line("stop signal", "%s", j.StopSignal)
+	line("idle", "%s", idleText(j.IdleTimeout()))
+	line("rerun of", "%s", j.RerunOf())
 	line("uid", "%s", j.UID)
 	line("created", "%s", timeText(j.Created, now))
 	line("started", "%s", timeText(j.Started, now))
@@ -45,6 +52,12 @@ func RecordText(j messages.Record, now time.Time) string {
 	if j.End.Rusage != (messages.Rusage{}) {
 		line("used", "%s user, %s system, %s", j.End.Rusage.User, j.End.Rusage.System, humanize.IBytes(uint64(max(j.End.Rusage.MaxRSS, 0))<<10))
 	}
+	lastLines(j, line)
+	return b.String()
+}
+
+// lastLines prints the outputs of a job, what it has left, its notices and its flags.
+func lastLines(j messages.Record, line func(name, format string, args ...any)) {
 	for _, out := range j.Output {
 		size := humanize.IBytes(uint64(max(out.Bytes, 0)))
 		if out.Bytes == 0 && j.HasFlag(messages.FlagOutputLost) {
@@ -53,9 +66,9 @@ func RecordText(j messages.Record, now time.Time) string {
 		line(out.Stream.String(), "%s%s%s", size, Prefixed(" in ", out.File), gapsText(out.Elided))
 	}
 	if j.OutputOpen {
-		line("leftover", "%s, output still open", Plural(j.End.Children, "process"))
+		line("leftover", "%s, output still open", Plural(int(j.End.Children), "process"))
 	} else if j.End.Children > 0 {
-		line("leftover", "%s", Plural(j.End.Children, "process"))
+		line("leftover", "%s", Plural(int(j.End.Children), "process"))
 	}
 	for _, s := range j.End.Survivors {
 		line("survivor", "process %d: %s", s.PID, SurvivorText(s))
@@ -66,7 +79,6 @@ func RecordText(j messages.Record, now time.Time) string {
 	for _, flag := range j.Flags {
 		line("flag", "%s", flag)
 	}
-	return b.String()
 }
 
 // NoticeText describes the state of a notice, its tries and its error.
@@ -103,6 +115,14 @@ func timeText(t, now time.Time) string {
 		return ""
 	}
 	return t.Local().Format(time.DateTime) + ", " + Ago(now.Sub(t)) + " ago"
+}
+
+// idleText says when a job is stopped for its silence.
+func idleText(timeout time.Duration) string {
+	if timeout == 0 {
+		return ""
+	}
+	return "stopped after " + timeout.String() + " without output"
 }
 
 // gapsText reports the bytes of a stream that were not kept.

@@ -24,13 +24,19 @@ func WriteError(err error) error {
 	return &OutputError{Err: err}
 }
 
-// WithStdoutReader returns a context that ErrSIGPIPE cancels when stdout, a pipe or socket,
-// has no reader any more. Only a write would report that, and a verb that follows may not
-// write for days. It polls stdout instead, as tail -f does. The caller must call done.
+// WithStdoutReader returns a context that ErrSIGPIPE cancels when stdout has no reader any
+// more. The caller must call done.
 func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done func()) {
+	return WithReader(ctx, m.Out)
+}
+
+// WithReader returns a context that ErrSIGPIPE cancels when a pipe or socket has no reader any
+// more. Only a write would report that, and a verb that follows may not write for days. It
+// polls the file instead, as tail -f does. The caller must call done, before it closes the file.
+func WithReader(ctx context.Context, to *os.File) (_ context.Context, done func()) {
 	ctx, leave := context.WithCancelCause(ctx)
 	end := func() { leave(context.Canceled) }
-	info, err := m.Out.Stat()
+	info, err := to.Stat()
 	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
 		return ctx, end
 	}
@@ -40,7 +46,7 @@ func WithStdoutReader(ctx context.Context, m *cli.Main) (_ context.Context, done
 	}
 	go func() {
 		defer stopped.Close()
-		if waitReaderGone(m.Out, stopped) {
+		if waitReaderGone(to, stopped) {
 			leave(ErrSIGPIPE)
 		}
 	}()

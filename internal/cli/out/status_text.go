@@ -31,6 +31,14 @@ func StatusText(j messages.Record, now time.Time) string {
 	return text
 }
 
+// TaskText describes the state of a task and its age.
+func TaskText(t messages.Task, now time.Time) string {
+	if t.Ended {
+		return t.State + ", " + Ago(now.Sub(t.EndedAt)) + " ago"
+	}
+	return t.State + " " + Ago(now.Sub(t.Since))
+}
+
 // EndText describes the outcome of a job.
 func EndText(j messages.Record) string {
 	switch j.End.Outcome {
@@ -39,6 +47,9 @@ func EndText(j messages.Record) string {
 	case messages.Signaled:
 		return "signal " + j.End.Signal
 	case messages.TimedOut:
+		if j.End.Cause.By == messages.ByIdle {
+			return "timed out, idle"
+		}
 		return "timed out"
 	case messages.FailedToStart:
 		return "failed to start"

@@ -42,9 +42,13 @@ func (g *foreground) findDetached() error {
 	if err != nil {
 		return err
 	}
-	for alone, needed := g.flags.NoDaemon, g.flags.Replace; ; needed = true {
+	need := connect.IfRunning
+	if g.flags.Replace {
+		need = connect.Required
+	}
+	for alone := g.flags.NoDaemon; ; need = connect.Required {
 		if !alone {
-			c, err := connect.FindDaemon(g.main, needed, g.screen)
+			c, err := connect.FindDaemon(g.main, need, g.screen)
 			switch {
 			case connect.IsConfined(err) && !g.flags.Replace:
 				alone = true

@@ -21,6 +21,7 @@
 //	relay.go           copies the output while it grows
 //	report.go          reports the end of the command
 //	request.go         makes the request from flags and arguments
+//	rerun.go           runs the command of a job again
 //	session.go         opens the session of run -s
 //	stdin_stream.go    chooses input and streams
 //	terminal.go        the terminal of a command with --pty

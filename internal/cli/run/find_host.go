@@ -18,16 +18,14 @@ import (
 	"troupe/messages"
 )
 
-// findHost chooses where the command runs: in the daemon, if one runs. Else a command that
-// must outlive this process starts a daemon, and any other runs in this process.
+// findHost chooses where the command runs: in the daemon, or else in this process.
 func (g *foreground) findHost() error {
 	f := g.flags
 	if f.Detach {
 		return g.findDetached()
 	}
-	needed := f.Background || f.Replace || f.Session != "" || (f.PromoteAfter.Given || len(f.OnFinish) > 0) && !f.NoDaemon
 	if !f.NoDaemon {
-		c, err := connect.FindDaemon(g.main, needed, g.screen)
+		c, err := connect.FindDaemon(g.main, f.need(), g.screen)
 		if err != nil {
 			return err
 		}
@@ -56,9 +54,9 @@ func (g *foreground) findHost() error {
 
 // look finds the host, unless a signal comes first: an unresponsive daemon, or one that
 // still starts, must not block the user. A daemon that was started keeps running.
-func (g *foreground) look() error {
+func (g *foreground) look(find func() error) error {
 	found := make(chan error, 1)
-	go func() { found <- g.findHost() }()
+	go func() { found <- find() }()
 	select {
 	case err := <-found:
 		if err == nil || !g.signals.Received() {
@@ -82,9 +80,7 @@ func (g *foreground) forDaemon() error {
 		r.Dir = dir
 	}
 	r.Umask, r.Limits = g.main.Umask(), engine.OwnLimits()
-	// The mark of another node's processes must not mark this job: that node would stop
-	// it with its own.
-	r.Env.Base = slices.DeleteFunc(slices.Clone(r.Env.Base), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
+	r.Env.Base = unmarked(r.Env.Base)
 	switch {
 	case g.flags.Background && g.flags.Interactive:
 		r.Stdin = messages.StdinPipe // for troupe write
@@ -98,6 +94,12 @@ func (g *foreground) forDaemon() error {
 	}
 	r.PromoteAfter = g.flags.PromoteAfter.D
 	return nil
+}
+
+// unmarked returns an environment without the mark of another node's processes, which must not
+// mark a job: that node would stop it with its own.
+func unmarked(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
 }
 
 // noDirectory returns the error for a current directory that was removed.
@@ -142,7 +144,7 @@ func (g *foreground) tellGoesOn(job messages.Record) error {
 	case g.request.Mode == messages.ModeDetached && (err != nil || !g.flags.JSON):
 		g.tellDetached(job)
 	case err != nil || !g.flags.JSON && !g.request.Mode.Background():
-		g.screen.Notef("job %s continues in the background; troupe logs -f %s shows its output, troupe stop %s stops it", job.ID, job.ID, job.ID)
+		g.screen.Notef("job %s continues in the background; troupe attach %s comes back, troupe stop %s stops it", job.ID, job.ID, job.ID)
 	}
 	if errors.Is(err, unix.EPIPE) {
 		return cli.ExitStatus(cli.SignalBase + int(unix.SIGPIPE))

@@ -3,6 +3,7 @@ package run
 import (
 	"github.com/spf13/cobra"
 
+	"troupe/internal/cli/connect"
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/out"
 	"troupe/internal/cli/terminal"
@@ -21,6 +22,7 @@ type Flags struct {
 	Shell   string
 
 	Timeout, Grace, PromoteAfter flags.Duration
+	IdleTimeout                  flags.Duration
 	OnExit, Streams, EnvPolicy   flags.Enum
 	MaxOutput                    flags.Quota
 	NoStdin, Interactive, PTY    bool
@@ -40,9 +42,11 @@ func (f *Flags) check() *messages.Error {
 	if f.Cmd.Flags().Changed("detach-keys") && !f.PTY {
 		return messages.Invalid("detach_keys", "--detach-keys needs a command on a terminal; add --pty")
 	}
-	var err error
-	if f.leave, err = terminal.ParseKeys(f.Keys); err != nil {
-		return out.Coded(err)
+	if f.PTY { // nothing else has keys to leave
+		var err error
+		if f.leave, err = terminal.ParseKeys(f.Keys); err != nil {
+			return out.Coded(err)
+		}
 	}
 	switch {
 	case f.Log != "" && !f.Detach:
@@ -88,10 +92,18 @@ func (f *Flags) check() *messages.Error {
 	return nil
 }
 
+// need returns how much the command needs a daemon.
+func (f *Flags) need() connect.Need {
+	if f.Background || f.Replace || f.Session != "" || f.PromoteAfter.Given || len(f.OnFinish) > 0 || messages.OnExit(f.OnExit.Value) == messages.KeepChildren {
+		return connect.Required
+	}
+	return connect.Preferred
+}
+
 // checkLocal refuses flags that a command in this process cannot have.
 func (f *Flags) checkLocal() *messages.Error {
 	if messages.OnExit(f.OnExit.Value) == messages.KeepChildren {
-		return out.Unsupported("on_exit", "--on-exit keep needs a daemon: without one, processes that the command leaves end with this process", "leave it out, or start a daemon with troupe serve")
+		return out.Unsupported("on_exit", "--on-exit keep needs a daemon: without one, processes that the command leaves end with this process", "leave it out, or leave out --no-daemon")
 	}
 	return nil
 }

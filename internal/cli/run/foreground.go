@@ -53,7 +53,7 @@ func Execute(m *cli.Main, f *Flags, args []string, argv bool) error {
 	}
 	g := &foreground{main: m, flags: f, request: r, screen: terminal.NewPrinter(m), signals: cli.Listen(), fatal: make(chan error, 1)}
 	defer g.signals.Close()
-	if err := g.look(); err != nil {
+	if err := g.look(g.findHost); err != nil {
 		return err
 	}
 	return g.run()

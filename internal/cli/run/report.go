@@ -14,16 +14,15 @@ import (
 	"troupe/messages"
 )
 
-// leftovers returns how many processes the command has left that will end with the
-// node.
+// leftovers returns how many processes the command has left, unless it may leave them.
 func (g *foreground) leftovers(job messages.Record) int {
-	if job.End.Children == 0 || !g.host.ours {
+	if job.End.Children == 0 || messages.OnExit(g.flags.OnExit.Value) == messages.KeepChildren {
 		return 0
 	}
 	if now, err := g.host.job(context.Background()); err == nil && now.State == messages.Retired {
 		return 0 // they have exited by themselves
 	}
-	return job.End.Children
+	return int(job.End.Children)
 }
 
 // shutdown closes the host and stops what runs in it. A signal skips the grace.
@@ -49,8 +48,11 @@ func (g *foreground) shutdown() error {
 // wait for the reader of stderr.
 func (g *foreground) report(job messages.Record, object *resultObject, left int, shutdown error) error {
 	g.signals.Release()
-	if left > 0 {
+	switch {
+	case left > 0 && g.host.ours:
 		g.screen.Notef("stopped %s that the command left", out.Plural(left, "background process"))
+	case left > 0:
+		g.screen.Notef("the command left %s running; troupe stop %s ends what is left", out.Plural(left, "background process"), job.ID)
 	}
 	g.printSurvivors(shutdown)
 	if object != nil {
@@ -132,6 +134,10 @@ func (g *foreground) status(job messages.Record) int {
 func (g *foreground) printEnd(job messages.Record) {
 	switch job.End.Outcome {
 	case messages.TimedOut:
+		if job.End.Cause.By == messages.ByIdle {
+			g.screen.Notef("the command printed nothing for %s and was stopped", job.IdleTimeout())
+			break
+		}
 		g.screen.Notef("the command reached its timeout of %s and was stopped", job.Timeout)
 	case messages.Cancelled:
 		if g.fault == nil {
@@ -172,6 +178,7 @@ func (g *foreground) printEnd(job messages.Record) {
 
 // flagTexts are the notes for the flags that a user should know.
 var flagTexts = map[messages.Flag]string{
+	messages.FlagErrexit:        "set -e ended the command; the shell of its session goes on",
 	messages.FlagTreeUnverified: "troupe could not follow every process of the command: some may still run",
 	messages.FlagLogTampered:    "the log was changed by another program: some of the output may be wrong",
 	messages.FlagLogUnlinked:    "the log was deleted while the command ran: some of the output may be missing",

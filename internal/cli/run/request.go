@@ -21,7 +21,7 @@ func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCo
 		Key: f.Key, Scope: messages.ScopePath(f.Scope), Labels: messages.Labels{Name: f.Name, Description: f.Description}, Replace: f.Replace, Program: messages.Program{Shell: f.Shell},
 		Env: messages.Env{Policy: messages.EnvCaller, Base: m.Env}, Stdio: messages.Stdio{Stdin: stdinMode(m, f), Streams: streamMode(m, f)},
 		Timeout: f.Timeout.D, Grace: f.Grace.D, OnExit: messages.OnExit(f.OnExit.Value), OnFinish: f.OnFinish, Store: messages.Store{Quota: f.MaxOutput.Quota},
-		ProcAttr: messages.ProcAttr{StopSignal: f.StopSignal},
+		ProcAttr: messages.ProcAttr{StopSignal: f.StopSignal, IdleTimeout: f.IdleTimeout.D},
 	}
 	if err := f.check(); err != nil {
 		return r, err

@@ -28,11 +28,8 @@ func (g *foreground) forSession() error {
 			r.Dir = ""
 		}
 		return nil
-	case open && !f.Background && info.Running > 0 && g.inside(info):
-		return &messages.Error{
-			Code: messages.Busy, Reason: "session", Message: fmt.Sprintf("session %s is running a command, which may have started this one: its shell would wait for itself", info.Session),
-			Hint: "run it without -s, or in the background with -b",
-		}
+	case open && g.waitsForItself(info):
+		return inItself(info, "run it without -s, or in the background with -b")
 	}
 	if !open && plan.Shell == "" {
 		if plan.Shell, err = liveShell(g.main); err != nil {
@@ -65,6 +62,17 @@ func findSession(ctx context.Context, h host.Doer, scope messages.ScopePath, id 
 		}
 	}
 	return in, false, err
+}
+
+// waitsForItself reports whether we wait for a session in which we may run.
+func (g *foreground) waitsForItself(info messages.SessionInfo) bool {
+	return !g.flags.Background && info.Running > 0 && g.inside(info)
+}
+
+func inItself(info messages.SessionInfo, hint string) error {
+	return &messages.Error{
+		Code: messages.Busy, Reason: "session", Message: fmt.Sprintf("session %s is running a command, which may have started this one: its shell would wait for itself", info.Session), Hint: hint,
+	}
 }
 
 // inside reports whether we run as a command of the session.

@@ -133,16 +133,7 @@ func (s *terminalInput) copy() (left bool, err error) {
 
 // follow sends each new size of our terminal to that of the command.
 func (s *terminalInput) follow(sizes <-chan os.Signal) {
-	last := s.request.Terminal
-	for {
-		if now := cli.TerminalSize(s.main); now != last {
-			last = now
-			_, _ = host.Ask(s.ctx, s.host, messages.ResizeTerminal{Job: s.job, Size: now}) // fails only if the job has ended
-		}
-		select {
-		case <-sizes:
-		case <-s.ctx.Done():
-			return
-		}
-	}
+	terminal.FollowSize(s.ctx, sizes, s.request.Terminal, func() messages.Terminal { return cli.TerminalSize(s.main) }, func(now messages.Terminal) {
+		_, _ = host.Ask(s.ctx, s.host, messages.ResizeTerminal{Job: s.job, Size: now}) // fails only if the job has ended
+	})
 }

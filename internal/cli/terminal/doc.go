@@ -3,6 +3,7 @@
 //
 //	changes.go          tracks changes of the screen, and undoes them
 //	detach_keys.go      finds the detach keys in typed input
+//	follow_size.go      passes on the sizes of a terminal, not more than a program can use
 //	guard.go            the process that restores the terminal of a killed troupe
 //	keyboard.go         line editing for jobs on pipes
 //	passive_screen.go   modes of a terminal that only shows a job

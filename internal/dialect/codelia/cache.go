@@ -48,12 +48,12 @@ func (s *Session) CachePage(ctx context.Context, p CacheParams) (string, *Error)
 	if err := choice.Check(); err != nil {
 		return "", invalid(textInvalid)
 	}
-	r, done, bad := s.open(p.RefID)
+	from, done, bad := s.open(p.RefID)
 	if bad != nil {
 		return "", bad
 	}
 	defer done()
-	return s.page(ctx, r, p.RefID, choice)
+	return s.page(ctx, from.lines(), p.RefID, choice)
 }
 
 func (s *Session) page(ctx context.Context, r *artifact.Reader, ref string, choice artifact.Selection) (string, *Error) {
@@ -126,17 +126,23 @@ func cutLines(all []int64) string {
 	return strings.Join(names, ", ")
 }
 
-// CacheLine implements the tool tool_output_cache_line.
+// CacheLine returns a part of one line of a cached output.
 func (s *Session) CacheLine(ctx context.Context, p CacheLineParams) (string, *Error) {
 	if p.LineNumber < 1 || p.CharOffset != nil && *p.CharOffset < 0 || p.CharLimit != nil && *p.CharLimit < 1 {
 		return "", invalid(textInvalid)
 	}
-	r, done, bad := s.open(p.RefID)
+	from, done, bad := s.open(p.RefID)
 	if bad != nil {
 		return "", bad
 	}
 	defer done()
-	return line(ctx, r, p)
+	return line(ctx, from.lines(), p)
+}
+
+// cutLine implements the tool tool_output_cache_line with CacheLine: its message is bounded.
+func (s *Session) cutLine(ctx context.Context, p CacheLineParams) (string, *Error) {
+	text, bad := s.CacheLine(ctx, p)
+	return CutMessage(text, p.RefID, artifact.NoteBytes), bad
 }
 
 func line(ctx context.Context, r *artifact.Reader, p CacheLineParams) (string, *Error) {
@@ -164,7 +170,7 @@ func (s *Session) CacheGrep(ctx context.Context, p CacheGrepParams) (string, *Er
 	case p.Before < 0 || p.After < 0 || p.MaxMatches != nil && *p.MaxMatches < 1:
 		return "", invalid(textGrepNumbers)
 	}
-	r, done, bad := s.open(p.RefID)
+	from, done, bad := s.open(p.RefID)
 	if bad != nil {
 		return "", bad
 	}
@@ -173,7 +179,7 @@ func (s *Session) CacheGrep(ctx context.Context, p CacheGrepParams) (string, *Er
 	if p.MaxMatches != nil {
 		o.Max = *p.MaxMatches
 	}
-	found, err := r.Grep(ctx, p.Pattern, o)
+	found, err := from.lines().Grep(ctx, p.Pattern, o)
 	var failed *os.PathError
 	switch {
 	case ctx.Err() != nil, errors.As(err, &failed):
@@ -212,30 +218,37 @@ func or(n *int64, otherwise int64) int64 {
 	return *n
 }
 
+// output is the bytes of a stream, in the cache or in the log of its job.
+type output struct {
+	io.ReaderAt
+	size int64
+}
+
+// lines returns a reader of the output by line.
+func (o output) lines() *artifact.Reader {
+	return artifact.NewReader(o, o.size, artifact.ReaderOptions{LastEmpty: true})
+}
+
 // open opens a cached output for reading. done closes it.
-func (s *Session) open(ref string) (r *artifact.Reader, done func(), bad *Error) {
+func (s *Session) open(ref string) (o output, done func(), bad *Error) {
 	if strings.TrimSpace(ref) == "" {
-		return nil, nil, invalid(textRef)
+		return output{}, nil, invalid(textRef)
 	}
 	if s.o.Files == nil {
-		return nil, nil, invalid(textCacheError, ref, textCacheMissing)
+		return output{}, nil, invalid(textCacheError, ref, textCacheMissing)
 	}
 	dir, err := s.o.Files.Path()
 	if err != nil {
-		return nil, nil, unread(ref, err)
+		return output{}, nil, unread(ref, err)
 	}
 	f, size, err := artifact.OpenFile(filepath.Join(dir, artifact.CacheName(ref)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, invalid(textCacheError, ref, textCacheMissing)
+		return output{}, nil, invalid(textCacheError, ref, textCacheMissing)
 	}
 	if err != nil {
-		return nil, nil, unread(ref, err)
+		return output{}, nil, unread(ref, err)
 	}
-	return lineReader(f, size), func() { _ = f.Close() }, nil // opened for reading only
-}
-
-func lineReader(r io.ReaderAt, size int64) *artifact.Reader {
-	return artifact.NewReader(r, size, artifact.ReaderOptions{LastEmpty: true})
+	return output{f, size}, func() { _ = f.Close() }, nil // opened for reading only
 }
 
 // unread returns the error of an output that cannot be read, without file paths.
@@ -260,18 +273,14 @@ func (s *Session) Output(ctx context.Context, p OutputParams) (OutputResult, err
 	if p.Stream == "stderr" {
 		stream = messages.Stderr
 	}
-	s.mu.Lock()
-	ref := t.out.ref
-	if stream == messages.Stderr {
-		ref = t.err.ref
-	}
-	s.mu.Unlock()
+	ref := s.ref(t, stream)
 	result := OutputResult{TaskID: t.id, Stream: p.Stream, Cached: ref != "", RefID: ref}
-	r, done, bad := s.outputOf(ctx, t, stream, ref)
+	from, done, bad := s.outputOf(ctx, t, stream, ref)
 	if bad != nil {
 		return OutputResult{}, bad
 	}
 	defer done()
+	r := from.lines()
 	if ref == "" {
 		ref = t.id + "_" + p.Stream
 	}
@@ -296,19 +305,21 @@ func (s *Session) Output(ctx context.Context, p OutputParams) (OutputResult, err
 	return result, nil
 }
 
-func (s *Session) outputOf(ctx context.Context, t *task, stream messages.Stream, ref string) (*artifact.Reader, func(), *Error) {
+// outputOf opens the output of a task: the cached one with the reference, or the log without.
+func (s *Session) outputOf(ctx context.Context, t *task, stream messages.Stream, ref string) (output, func(), *Error) {
 	if ref != "" {
 		return s.open(ref)
 	}
 	job, err := dialect.Job(ctx, s.o.Host, messages.JobID(t.id))
 	if err != nil {
-		return nil, nil, internal(err)
+		return output{}, nil, internal(err)
 	}
-	var size int64
-	for _, o := range job.Output {
-		if o.Stream == stream {
-			size = min(o.Bytes, captureLimit)
-		}
-	}
-	return lineReader(dialect.Log{Ctx: ctx, Host: s.o.Host, Job: messages.JobID(t.id), Stream: stream}, size), func() {}, nil
+	return output{s.logOf(ctx, t, stream), t.captured(job, stream)}, func() {}, nil
+}
+
+// ref returns the reference of a task's cached output, "" if it is not cached.
+func (s *Session) ref(t *task, stream messages.Stream) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.excerpt(stream).ref
 }

@@ -118,16 +118,20 @@ func TestR262_FilesOfTheCacheAndItsLimits(t *testing.T) {
 	require.True(t, strings.HasPrefix(ours.call("tool_output_cache", args{"ref_id": "a"}).Text, "    1  abcd...\n"))
 }
 
-func TestR263_LongMessagesAndOldOnesKeepTheirRef(t *testing.T) {
+func TestR263_LongMessagesKeepTheirRef(t *testing.T) {
 	whole := strings.Repeat("x", 51200)
-	require.Equal(t, whole, CutMessage(whole, "call_1"))
-	cut := CutMessage(strings.Repeat(strings.Repeat("y", 99)+"\n", 600), "call_1")
+	require.Equal(t, whole, CutMessage(whole, "call_1", 51200))
+	cut := CutMessage(strings.Repeat(strings.Repeat("y", 99)+"\n", 600), "call_1", 51200)
 	require.Less(t, len(cut), 51200+200)
 	require.Contains(t, cut, "ref_id=call_1")
 	body, _, _ := strings.Cut(cut, "\n\n[")
 	for _, l := range strings.Split(body, "\n") {
 		require.Contains(t, []int{0, 99}, len(l), "whole lines")
 	}
-	require.Contains(t, Trimmed("call_1"), "ref_id=call_1")
-	require.NotContains(t, Trimmed(""), "ref_id")
+
+	r := newRig(t)
+	wide := r.cached("wide", strings.Repeat("漢", 60_000))
+	line := r.call("tool_output_cache_line", args{"ref_id": wide, "line_number": 1, "char_limit": 60_000}).Text
+	require.Less(t, len(line), 51200+200)
+	require.True(t, strings.HasSuffix(line, "ref_id=wide]"), line[len(line)-100:])
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -197,24 +196,23 @@ func (s *Session) stuck(ctx context.Context, t *task) error {
 	return invalid(textStdinInvalid, textPressure)
 }
 
-// tagPrefix starts the tags of session jobs. The owner's process id and the origin follow.
+// tagPrefix starts the tags of session jobs. The owner and the origin follow.
 const tagPrefix = "codelia"
 
-func tag(owner int, origin string) string { return fmt.Sprintf("%s %d %s", tagPrefix, owner, origin) }
+func tag(owner, origin string) string { return fmt.Sprintf("%s %s %s", tagPrefix, owner, origin) }
 
-func ownerOf(tag string) (int, bool) {
+func ownerOf(tag string) (string, bool) {
 	words := strings.Fields(tag)
 	if len(words) != 3 || words[0] != tagPrefix {
-		return 0, false
+		return "", false
 	}
-	owner, err := strconv.Atoi(words[1])
-	return owner, err == nil && owner > 0
+	return words[1], true
 }
 
-// EndOrphans stops the tasks of the scope whose runtime has died; alive reports whether a
-// process lives. It returns the number of such tasks.
-func (s *Session) EndOrphans(ctx context.Context, alive func(pid int) bool) (int, error) {
-	jobs, err := dialect.Jobs(ctx, s.o.Host, messages.ListJobs{Scope: s.o.Scope})
+// EndOrphans stops the tasks in a scope whose runtime has died; lives reports whether the owner
+// of a task does. It returns the number of such tasks.
+func EndOrphans(ctx context.Context, h dialect.Host, scope messages.ScopePath, lives func(owner string) bool) (int, error) {
+	jobs, err := dialect.Jobs(ctx, h, messages.ListJobs{Scope: scope})
 	if err != nil {
 		return 0, err
 	}
@@ -222,11 +220,11 @@ func (s *Session) EndOrphans(ctx context.Context, alive func(pid int) bool) (int
 	var errs []error
 	for _, job := range jobs {
 		owner, ours := ownerOf(job.Tag)
-		if !ours || owner == s.o.Owner || job.State.Ended() || alive(owner) {
+		if !ours || job.State.Ended() || lives(owner) {
 			continue
 		}
 		n++
-		_, err := host.Ask(ctx, s.o.Host, messages.StopCommand{Job: job.ID, Grace: grace, Reason: textOrphan})
+		_, err := host.Ask(ctx, h, messages.StopCommand{Job: job.ID, Grace: grace, Reason: textOrphan})
 		errs = append(errs, err)
 	}
 	return n, errors.Join(errs...)

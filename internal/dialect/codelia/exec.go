@@ -2,8 +2,6 @@ package codelia
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,23 +20,31 @@ func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 	if bad != nil {
 		return ExecResult{}, bad
 	}
-	t, bad := s.task(p, originBang, timeout)
-	if bad != nil {
-		return ExecResult{}, bad
+	t, err := s.task(p, originBang, timeout)
+	if err != nil {
+		return ExecResult{}, err
 	}
 	s.o.Log.Info(logStart, "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
-	if bad := s.launch(ctx, t, messages.ModeSync); bad != nil {
-		return ExecResult{}, bad
+	if err := s.launch(ctx, t, messages.ModeSync); err != nil {
+		return ExecResult{}, err
 	}
-	select {
-	case <-t.settled:
-	case <-ctx.Done():
-		s.o.Beside.Go(func() { _ = s.stop(s.ctx, t, textCancelled, false) }) // stop logs its error
-		return ExecResult{}, ctx.Err()
+	if err := s.await(ctx, t); err != nil {
+		return ExecResult{}, err
 	}
 	r := s.result(t)
 	s.o.Log.Info(logDone, "origin", t.origin, "duration_ms", r.DurationMS, "exit_code", value(r.ExitCode), "signal", value(r.Signal))
 	return r, nil
+}
+
+// await waits for the result of a task, and stops the task if ctx ends first.
+func (s *Session) await(ctx context.Context, t *task) error {
+	select {
+	case <-t.settled:
+		return nil
+	case <-ctx.Done():
+		s.o.Beside.Go(func() { _ = s.stop(s.ctx, t, textCancelled, false) }) // stop logs its error
+		return ctx.Err()
+	}
 }
 
 func value[T any](p *T) any {
@@ -51,88 +57,79 @@ func value[T any](p *T) any {
 // Start implements shell.start: it starts a task and returns.
 func (s *Session) Start(ctx context.Context, p StartParams) (TaskInfo, error) {
 	timeout, bad := taskSeconds(p.TimeoutSeconds)
-	switch {
-	case bad != nil:
-		return TaskInfo{}, bad
-	case p.StdinMode != "" && p.StdinMode != "closed" && p.StdinMode != "pipe":
-		return TaskInfo{}, invalid(textStdinMode)
-	case p.StdinMode == "pipe" && !p.Detached:
-		return TaskInfo{}, invalid(textStdinDetach)
-	}
-	if p.Origin == "" {
-		p.Origin = originAgent
-	}
-	t, bad := s.task(p.ExecParams, p.Origin, timeout)
 	if bad != nil {
 		return TaskInfo{}, bad
 	}
-	t.pipe = p.StdinMode == "pipe"
-	if s.o.Confirm != nil {
-		ok, err := s.o.Confirm(ctx, t.command, t.cwd)
-		switch {
-		case ctx.Err() != nil:
-			return TaskInfo{}, ctx.Err()
-		case err != nil:
-			return TaskInfo{}, internal(err)
-		case !ok:
-			return TaskInfo{}, &Error{Code: CodeInternal, Message: textRefused}
-		}
-	}
-	s.o.Log.Info("shell.start", "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
-	if bad := s.launch(ctx, t, messages.ModeAsync); bad != nil {
-		return TaskInfo{}, bad
+	t, err := s.begin(ctx, p, timeout, messages.ModeAsync)
+	if err != nil {
+		return TaskInfo{}, err
 	}
 	return s.info(t), nil
 }
 
-// task makes the task for a request. The command must be allowed, and its directory within
-// the sandbox.
-func (s *Session) task(p ExecParams, origin string, timeout int64) (*task, *Error) {
-	command := strings.TrimSpace(p.Command)
-	if command == "" {
-		return nil, invalid(textCommand)
+// begin launches a task of an agent, after its confirmation.
+func (s *Session) begin(ctx context.Context, p StartParams, timeout int64, mode messages.Mode) (*task, error) {
+	switch {
+	case p.StdinMode != "" && p.StdinMode != "closed" && p.StdinMode != "pipe":
+		return nil, invalid(textStdinMode)
+	case p.StdinMode == "pipe" && !p.Detached:
+		return nil, invalid(textStdinDetach)
 	}
-	if name := denied(command, s.o.Settings.Deny); name != "" {
-		return nil, &Error{Code: CodeInternal, Message: fmt.Sprintf(textDenied, name)}
+	t, err := s.task(p.ExecParams, originAgent, timeout)
+	if err != nil {
+		return nil, err
+	}
+	t.pipe, t.label = p.StdinMode == "pipe", p.Label
+	if err := s.confirm(ctx, t); err != nil {
+		return nil, err
+	}
+	s.o.Log.Info("shell.start", "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
+	if err := s.launch(ctx, t, mode); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (s *Session) confirm(ctx context.Context, t *task) error {
+	if s.o.Confirm == nil {
+		return nil
+	}
+	ok, why, err := s.o.Confirm(ctx, t.command, t.cwd)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return internal(err)
+	case !ok && strings.TrimSpace(why) != "":
+		return &Error{Code: CodeInternal, Message: textRefused + ": " + cutChars(strings.TrimSpace(why), logChars, textCutMark)}
+	case !ok:
+		return &Error{Code: CodeInternal, Message: textRefused}
+	}
+	return nil
+}
+
+// task makes the task for a request, which the policy must allow.
+func (s *Session) task(p ExecParams, origin string, timeout int64) (*task, error) {
+	command := strings.TrimSpace(p.Command)
+	switch {
+	case command == "":
+		return nil, invalid(textCommand)
+	case strings.ContainsRune(command, 0) || strings.ContainsRune(p.Cwd, 0):
+		return nil, invalid(textNul)
 	}
 	dir, err := shelltext.Cwd(s.o.FS, shelltext.Place{Session: s.o.Dir}, p.Cwd)
 	if err != nil {
 		return nil, invalid("%s", err)
 	}
-	root, err := shelltext.RealPath(s.o.FS, s.o.Settings.SandboxRoot)
+	shell := shelltext.SelectLogin(s.o.Env, shelltext.Executable(s.o.FS)).Path
+	permit, err := s.o.Policy.Allow(dialect.Intent{Text: command, Argv: []string{shell, "-lc", command}, Dir: dir, Origin: origin})
 	if err != nil {
-		return nil, internal(err)
+		return nil, err
 	}
-	if !shelltext.Within(root, dir) {
-		return nil, invalid(textCwd, p.Cwd)
-	}
-	now := s.o.Now()
-	t := &task{
-		id: ulid.Make().String(), command: command, cwd: dir, origin: origin, timeout: timeout, created: now, updated: now, state: Queued,
+	return &task{
+		id: ulid.Make().String(), command: command, cwd: dir, origin: origin, timeout: timeout, shell: shell, permit: permit, state: Queued,
 		input: make(chan struct{}, 1), begun: make(chan struct{}), settled: make(chan struct{}), waits: map[chan struct{}]struct{}{},
-	}
-	return t, nil
-}
-
-// denied returns the first denied command name in a text, or "". It judges a text that does
-// not parse by its words.
-func denied(command string, deny []string) string {
-	if len(deny) == 0 {
-		return ""
-	}
-	names := strings.Fields(command)
-	if script, err := shelltext.Parse(command); err == nil {
-		names = names[:0]
-		for _, c := range script.Commands {
-			names = append(names, c.Name())
-		}
-	}
-	for _, name := range names {
-		if slices.Contains(deny, name) || slices.Contains(deny, name[strings.LastIndex(name, "/")+1:]) {
-			return name
-		}
-	}
-	return ""
+	}, nil
 }
 
 // launch runs the job of a task in the background. For a background task it waits until the
@@ -170,7 +167,7 @@ func (s *Session) run(t *task, mode messages.Mode) {
 		close(known)
 		s.o.Beside.Go(func() {
 			defer close(watched)
-			s.watchSize(watchCtx, id)
+			s.watchSize(watchCtx, id, t.streams())
 		})
 	}
 	job, _, err := s.o.Host.Run(ctx, s.request(t, mode), 0, begin)
@@ -196,17 +193,22 @@ func (s *Session) run(t *task, mode messages.Mode) {
 // a job that just reaches the limit.
 const beyond = 64 << 10
 
+// terminal is the size of the terminal of a task whose policy wants one.
+var terminal = messages.Terminal{Rows: 24, Cols: 80}
+
 // request returns the host request for a task, which uses the user's login shell.
 func (s *Session) request(t *task, mode messages.Mode) messages.RunCommand {
-	choice := shelltext.SelectLogin(s.o.Env, shelltext.Executable(s.o.FS))
 	r := messages.RunCommand{
 		UID: messages.UID(t.id), Scope: s.o.Scope, Labels: messages.Labels{Tag: tag(s.o.Owner, t.origin), Description: t.origin}, Dir: t.cwd,
-		Program: messages.Program{Argv: slices.Concat(s.o.Settings.Sandbox, []string{choice.Path, "-lc", t.command})},
+		Program: messages.Program{Argv: t.permit.Argv},
 		Env:     messages.Env{Policy: messages.EnvCaller, Base: s.o.Env}, Stdio: messages.Stdio{Streams: messages.SeparateStreams, Stdin: messages.StdinNull}, Mode: mode,
 		Timeout: time.Duration(t.timeout) * time.Second, Grace: grace, Store: messages.Store{Quota: messages.Quota{Bytes: captureLimit + beyond, Policy: "kill"}},
 	}
+	if t.permit.Backend == messages.BackendPTY {
+		r.Stdio = messages.Stdio{Terminal: terminal}
+	}
 	if t.origin != originBang {
-		r.Env.Base = shelltext.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
+		r.Env.Base = shelltext.AgentEnvironment(s.o.Env, t.shell, s.o.PassEnv)
 	}
 	if t.pipe {
 		r.Stdin = messages.StdinPipe

@@ -3,7 +3,6 @@ package codelia
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -37,14 +36,14 @@ func TestR242_ShellExecHasTheFieldsOfTheProtocol(t *testing.T) {
 	require.Equal(t, filepath.Join(r.dir, "sub")+"\n", in.Stdout)
 	text, err := json.Marshal(Supported())
 	require.NoError(t, err)
-	require.JSONEq(t, `{"supports_shell_exec":true,"supports_shell_tasks":true,"supports_shell_detach":true}`, string(text))
+	require.JSONEq(t, `{"supports_shell_exec":true,"supports_shell_tasks":true,"supports_shell_detach":true,"supports_tool_call":true}`, string(text))
 }
 
 func TestR243_ErrorsHaveTheCodesOfJSONRPC(t *testing.T) {
 	r := newRig(t)
 	require.NoError(t, os.Symlink("/", filepath.Join(r.dir, "out")))
 	for name, p := range map[string]ExecParams{
-		"no command": {Command: "  "}, "zero": {Command: "true", TimeoutSeconds: ptr(0.0)}, "negative": {Command: "true", TimeoutSeconds: ptr(-1.0)},
+		"no command": {Command: "  "}, "NUL": {Command: "echo a\x00b"}, "NUL in cwd": {Command: "true", Cwd: "a\x00b"}, "zero": {Command: "true", TimeoutSeconds: ptr(0.0)}, "negative": {Command: "true", TimeoutSeconds: ptr(-1.0)},
 		"no number": {Command: "true", TimeoutSeconds: ptr(math.NaN())}, "outside": {Command: "true", Cwd: "/"}, "above": {Command: "true", Cwd: ".."},
 		"through a link": {Command: "true", Cwd: "out"}, "missing": {Command: "true", Cwd: "missing"},
 	} {
@@ -56,7 +55,7 @@ func TestR243_ErrorsHaveTheCodesOfJSONRPC(t *testing.T) {
 		require.Nil(t, bad)
 		require.Equal(t, want, got)
 	}
-	require.Equal(t, []int{-32602, -32000, -32001, -32601}, []int{CodeInvalidParams, CodeInternal, CodeBusy, CodeNoMethod})
+	require.Equal(t, []int{-32602, -32000, -32001}, []int{CodeInvalidParams, CodeInternal, CodeBusy})
 	require.NoError(t, r.Close(t.Context()))
 	_, err := r.Exec(t.Context(), ExecParams{Command: "true"})
 	require.Equal(t, -32001, code(t, err))
@@ -73,28 +72,32 @@ func TestR244_PreviewsAndLogEvents(t *testing.T) {
 	require.Regexp(t, `msg=shell.exec.done origin=ui_bang duration_ms=\d+ exit_code=4 signal=<nil>`, logs)
 }
 
-func TestR245_ExecAsksNobodyAndTheLimitsHold(t *testing.T) {
+func TestR245_ExecDoesNotAskAndTheLimitsHold(t *testing.T) {
 	asked := 0
-	answer := false
+	answer, why := false, ""
 	r := newRig(t, func(o *Options) {
-		o.Confirm = func(context.Context, string, string) (bool, error) { asked++; return answer, nil }
-		o.Settings.Deny = []string{"mkfs"}
-		o.Settings.Sandbox = []string{"env", "IN_SANDBOX=yes"}
+		o.Confirm = func(context.Context, string, string) (bool, string, error) { asked++; return answer, why, nil }
+		o.Policy = Rules{FS: o.FS, Root: o.Dir, Deny: []string{"mkfs"}, Wrap: []string{"env", "WRAPPED=yes"}}
 	})
-	require.Equal(t, "yes\n", r.exec("echo $IN_SANDBOX").Stdout)
+	require.Equal(t, "yes\n", r.exec("echo $WRAPPED").Stdout)
 	require.Zero(t, asked)
 	_, err := r.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: "true"}})
 	require.Equal(t, -32000, code(t, err))
 	require.EqualError(t, err, "the command was not confirmed")
-	require.Equal(t, 1, asked, "only exec asks nobody")
+	require.Equal(t, 1, asked, "only exec does not ask")
+	why = " use the other one "
+	_, err = r.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: "true"}})
+	require.EqualError(t, err, "the command was not confirmed: use the other one")
 	answer = true
-	i, err := r.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: "echo $IN_SANDBOX"}})
+	i, err := r.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: "echo $WRAPPED"}})
 	require.NoError(t, err)
 	require.Equal(t, "yes\n", r.wait(i.TaskID).Stdout)
 	for _, command := range []string{"mkfs /dev/x", "true && /sbin/mkfs x", "echo $(mkfs)"} {
 		_, err := r.Exec(t.Context(), ExecParams{Command: command})
-		require.Error(t, err, command)
-		require.Contains(t, err.Error(), "mkfs")
+		require.Equal(t, -32000, code(t, err), command)
+		require.ErrorContains(t, err, "mkfs")
+		_, err = r.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: command}})
+		require.ErrorContains(t, err, "mkfs")
 	}
 	require.Equal(t, "mkfs\n", r.exec("echo mkfs").Stdout)
 }
@@ -281,17 +284,17 @@ func (r *rig) refusals(id string) {
 }
 
 func TestR250_OrphansAreEndedAndTasksEndWithTheirRuntime(t *testing.T) {
-	r := newRig(t, func(o *Options) { o.Owner = 1 << 30 })
+	r := newRig(t, func(o *Options) { o.Owner = "dead" })
 	lost := r.start("sleep 600")
 	job := r.job()
 	require.Positive(t, job.PID, "the record has what can be ended")
-	require.Equal(t, fmt.Sprintf("codelia %d agent", 1<<30), job.Tag)
+	require.Equal(t, "codelia dead agent", job.Tag)
 	next := rigOn(t, r.node)
 	own := next.start("sleep 600")
-	n, err := next.EndOrphans(t.Context(), func(int) bool { return true })
+	n, err := EndOrphans(t.Context(), r.o.Host, "", func(string) bool { return true })
 	require.NoError(t, err)
 	require.Zero(t, n, "its runtime lives")
-	n, err = next.EndOrphans(t.Context(), func(pid int) bool { return pid == os.Getpid() })
+	n, err = EndOrphans(t.Context(), r.o.Host, "", func(owner string) bool { return owner == "lives" })
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, Cancelled, r.wait(lost.TaskID).State)

@@ -126,7 +126,7 @@ func TestGoldenTools(t *testing.T) {
 }
 
 func TestGoldenErrors(t *testing.T) {
-	s := &transcript{rig: newRig(t, func(o *Options) { o.Settings.Deny = []string{"mkfs"} })}
+	s := &transcript{rig: newRig(t, func(o *Options) { o.Policy = Rules{FS: o.FS, Root: o.Dir, Deny: []string{"mkfs"}} })}
 	id := s.start("sleep 600").TaskID
 	for _, p := range []StartParams{
 		{},
@@ -134,7 +134,7 @@ func TestGoldenErrors(t *testing.T) {
 		{ExecParams: ExecParams{Command: "x"}, StdinMode: "tty"},
 		{ExecParams: ExecParams{Command: "x"}, StdinMode: "pipe"},
 		{ExecParams: ExecParams{Command: "mkfs x"}},
-		{ExecParams: ExecParams{Command: "x", Cwd: ".."}},
+		{ExecParams: ExecParams{Command: "x", Cwd: "/"}},
 	} {
 		i, err := s.Start(t.Context(), p)
 		s.method("shell.start", p, i, err)
@@ -171,8 +171,8 @@ func TestGoldenErrors(t *testing.T) {
 	s.tool("tool_output_cache_grep", args{"ref_id": s.cached("a", "x\n"), "pattern": "(", "regex": true})
 	s.tool("tool_output_cache", args{"ref_id": "empty"})
 	for _, says := range []string{
-		Unavailable(), Busy(""), Busy("Ctrl+B"), Detached("T"), StillRunning("T"), ExecFailed(invalid(textCommand)), Trimmed("R"), Trimmed(""),
-		CutMessage(strings.Repeat("line\n", 11_000), "R")[51_000:], CutMessage(strings.Repeat("line\n", 11_000), "")[51_000:],
+		Unavailable(), Busy(""), Busy("Ctrl+B"), Detached("T"), StillRunning("T"), ExecFailed(invalid(textCommand)),
+		CutMessage(strings.Repeat("line\n", 9), "R", 12), CutMessage(strings.Repeat("line\n", 9), "", 12),
 	} {
 		fmt.Fprintln(s, says)
 	}

@@ -62,7 +62,7 @@ func rigOn(t *testing.T, node *node.Node, changes ...func(*Options)) *rig {
 	require.NoError(t, err)
 	r := &rig{t: t, node: node, beside: &sync.WaitGroup{}, dir: dir, logs: &logs{}}
 	o := Options{
-		Host: node.DialectHost(), Beside: r.beside, Dir: dir, SessionID: "s1", FS: disk.Files{}, Files: files, Owner: os.Getpid(),
+		Host: node.DialectHost(), Beside: r.beside, Dir: dir, SessionID: "s1", FS: disk.Files{}, Files: files, Owner: "lives",
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/bash"}, Log: slog.New(slog.NewTextHandler(r.logs, nil)),
 	}
 	for _, change := range changes {

@@ -10,7 +10,6 @@ const (
 	CodeInvalidParams = -32602
 	CodeInternal      = -32000
 	CodeBusy          = -32001
-	CodeNoMethod      = -32601
 )
 
 // Error is the error of a request.
@@ -32,10 +31,11 @@ type Capabilities struct {
 	ShellExec   bool `json:"supports_shell_exec"`
 	ShellTasks  bool `json:"supports_shell_tasks"`
 	ShellDetach bool `json:"supports_shell_detach"`
+	ToolCall    bool `json:"supports_tool_call"`
 }
 
 // Supported returns the capabilities of a Session.
-func Supported() Capabilities { return Capabilities{true, true, true} }
+func Supported() Capabilities { return Capabilities{true, true, true, true} }
 
 // ExecParams holds the parameters of shell.exec.
 type ExecParams struct {
@@ -68,9 +68,9 @@ type ExecResult struct {
 // StartParams holds the parameters of shell.start.
 type StartParams struct {
 	ExecParams
-	StdinMode string `json:"stdin_mode,omitempty"` // closed or pipe
-	Detached  bool   `json:"detached,omitempty"`
-	Origin    string `json:"-"` // "": agent
+	StdinMode string `json:"-"` // closed or pipe
+	Detached  bool   `json:"-"` // no call waits for the task
+	Label     string `json:"-"` // begins the key of the task; "": shell
 }
 
 // States of a task.

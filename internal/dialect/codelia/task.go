@@ -10,15 +10,19 @@ import (
 	"time"
 
 	"troupe/host"
+	"troupe/internal/dialect"
 	"troupe/messages"
 )
 
 // task is one command. The session's mutex guards the fields below abandon.
 type task struct {
 	id, command, cwd, origin string
-	timeout                  int64 // seconds; 0: none
+	label, key               string // key names it to the model; set when it is admitted
+	timeout                  int64  // seconds; 0: none
+	shell                    string // absolute path
+	permit                   dialect.Permit
 	pipe                     bool
-	created                  time.Time
+	created                  time.Time     // when it was admitted, after its confirmation
 	input                    chan struct{} // capacity 1; held while a write is under way
 	settling                 sync.Once
 	begun                    chan struct{}   // closed when the task runs
@@ -31,7 +35,7 @@ type task struct {
 	ended            time.Time
 	code             *int
 	signal           *string
-	out, err         captured
+	out, err         excerpted
 	failure, reason  string
 	cleanup          string
 	asked            string // reason of the pending cancellation; "": none
@@ -40,11 +44,36 @@ type task struct {
 	waits            map[chan struct{}]struct{} // one channel for each pending wait; closed to detach it
 }
 
-// captured is the excerpt of a stream and the reference of its full output.
-type captured struct {
+// excerpted is the excerpt of a stream and the reference of its full output.
+type excerpted struct {
 	text string
 	cut  bool
 	ref  string
+}
+
+// excerpt returns that of a stream. The caller holds the session's mutex.
+func (t *task) excerpt(stream messages.Stream) *excerpted {
+	if stream == messages.Stderr {
+		return &t.err
+	}
+	return &t.out
+}
+
+// streams returns the streams of the task's job.
+func (t *task) streams() []messages.Stream {
+	if t.permit.Backend == messages.BackendPTY {
+		return []messages.Stream{messages.Merged}
+	}
+	return []messages.Stream{messages.Stdout, messages.Stderr}
+}
+
+// source returns the stream of the job that has stdout or stderr of the task: a terminal has
+// one for both, which is shown as stdout.
+func (t *task) source(stream messages.Stream) messages.Stream {
+	if t.permit.Backend == messages.BackendPTY && stream == messages.Stdout {
+		return messages.Merged
+	}
+	return stream
 }
 
 // admit adds a task to the table and drops the oldest ended one if the table is full.
@@ -61,6 +90,8 @@ func (s *Session) admit(t *task) *Error {
 		at := slices.IndexFunc(s.tasks, func(t *task) bool { return !t.ended.IsZero() })
 		s.tasks = slices.Delete(s.tasks, at, at+1)
 	}
+	t.key, t.created = s.freeKey(t), s.o.Now()
+	t.updated = t.created
 	s.tasks = append(s.tasks, t)
 	return nil
 }

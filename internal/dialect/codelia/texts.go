@@ -21,7 +21,8 @@ const (
 	textTimeout      = "timeout_seconds must be a positive number"
 	textTimeoutMost  = "timeout_seconds must be at most %d for a task; leave it out for none"
 	textWaitTimeout  = "wait_timeout_seconds must be a positive number"
-	textCwd          = "cwd is outside the sandbox: %s"
+	textCwd          = "cwd is outside the root directory: %s is not in %s"
+	textNul          = "command and cwd must not contain NUL"
 	textTaskID       = "task_id is required"
 	textTask         = "shell task not found: %s"
 	textStream       = "stream must be stdout or stderr"
@@ -38,6 +39,20 @@ const (
 	textStdinMost    = "data has %d bytes; one write takes at most %d"
 	textDenied       = "the command %q is denied"
 	textRefused      = "the command was not confirmed"
+	textKey          = "key is required"
+	textKeyUnknown   = "no shell task has the key %s; shell_list lists them"
+	textTool         = "the name of the tool is required"
+	textToolUnknown  = "unknown tool: %s"
+	textLabel        = "label has at most %d characters"
+	textListed       = "limit must be from 1 to %d"
+	textState        = "state must be queued, running, completed, failed or cancelled"
+	textTailLines    = "tail_lines must be from 1 to %d"
+	textStdinEmpty   = "text is empty; give one, or close"
+
+	textToolTimeout     = "timeout must be a positive number of seconds"
+	textToolTimeoutMost = "timeout must be at most %d seconds; a command that takes longer needs detached_wait"
+	textToolTimeoutTask = "timeout must be at most %d seconds with detached_wait; leave it out for none"
+	textToolWait        = "wait_timeout must be from 1 to %d seconds; call shell_wait again to wait longer"
 )
 
 // How tasks end, and why a request is refused.
@@ -54,20 +69,18 @@ const (
 	textOrphan      = "its runtime has died"
 	textBusy        = "%d shell tasks are running, which is the limit; cancel one, or wait for one to end"
 	textClosed      = "the runtime is shutting down"
-	textNoWait      = "nobody waits for shell task %s, so there is nothing to detach"
+	textNoWait      = "no shell.wait waits for shell task %s, so there is nothing to detach"
 	textCaptured    = "its output outgrew the capture limit"
 	textPressure    = "it took no input for 30 seconds"
 )
 
 // Cut outputs.
 const (
-	textUnread    = "[%s could not be read: %s]"
-	textCutMark   = "...[truncated]"
-	textCutLines  = "...[%d lines omitted]..."
-	textCutSize   = "...[%d bytes omitted: cut by size]..."
-	textMessage   = "\n\n[The output was cut. All of it is in the tool output cache: ref_id=%s]"
-	textTrimmed   = "[An old tool output was removed here. It is in the tool output cache: ref_id=%s]"
-	textTrimmedNo = "[An old tool output was removed here.]"
+	textUnread   = "[%s could not be read: %s]"
+	textCutMark  = "...[truncated]"
+	textCutLines = "...[%d lines omitted]..."
+	textCutSize  = "...[%d bytes omitted: cut by size]..."
+	textMessage  = "\n\n[The output was cut. All of it is in the tool output cache: ref_id=%s]"
 )
 
 // Texts of the cache tools.
@@ -104,6 +117,15 @@ const (
 
 // Descriptions of the tools and their parameters.
 const (
+	descShell       = "Runs a shell command and returns its exit code and output. Stdin is closed. With detached_wait it returns the key of a task that runs on, for the other shell tools."
+	descShellList   = "Lists shell tasks, newest first: those that run, or also those that have ended."
+	descShellStatus = "Shows the state of a shell task."
+	descShellLogs   = "Shows the end of stdout or stderr of a shell task that runs or has ended, such as the stderr that the result of a success leaves out."
+	descShellWait   = "Waits for the end of a shell task and returns its result, or that it is still running."
+	descShellResult = "Returns the result of a shell task that has ended, or its state."
+	descShellCancel = "Stops a shell task with everything it has started."
+	descShellWrite  = "Writes to the stdin of a shell task that was started with detached_wait and stdin_mode pipe."
+
 	descCache      = "Shows lines of a cached tool output: from offset on, or the first or the last ones."
 	descLine       = "Shows a part of one long line of a cached tool output, by characters."
 	descGrep       = "Finds the lines of a cached tool output that match a pattern."
@@ -118,6 +140,6 @@ const (
 	descPattern    = "text to look for"
 	descRegex      = "the pattern is a regular expression"
 	descBefore     = "lines to show before each match"
-	descAfter      = "lines to show behind each match"
+	descAfter      = "lines to show after each match"
 	descMatches    = "lines that match, at most (50)"
 )

@@ -10,12 +10,15 @@ import (
 	"troupe/messages"
 )
 
-// watchSize stops a job whose two streams together exceed the capture limit. The
+// watchSize stops a job whose streams together exceed the capture limit. The
 // quota of each log covers a single stream. Both together cannot exceed the limit before
 // one of them has grown by half of the remaining bytes. Waiting for that keeps the number
 // of checks small.
-func (s *Session) watchSize(ctx context.Context, id messages.JobID) {
-	at := map[messages.Stream]int64{messages.Stdout: 0, messages.Stderr: 0} // sizes of the streams that may still grow
+func (s *Session) watchSize(ctx context.Context, id messages.JobID, streams []messages.Stream) {
+	at := map[messages.Stream]int64{} // sizes of the streams that may still grow
+	for _, stream := range streams {
+		at[stream] = 0
+	}
 	for len(at) > 0 && ctx.Err() == nil {
 		left, err := s.left(ctx, id, at)
 		switch {

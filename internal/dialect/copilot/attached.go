@@ -114,7 +114,7 @@ func (s *Session) request(e *execution, sh *attached, text, dir string) messages
 	config := s.options.Settings.Shell
 	r := messages.RunCommand{
 		UID: e.uid, Scope: s.options.Scope, Labels: messages.Labels{Description: e.description}, Stdio: messages.Stdio{Streams: messages.MergedStreams}, Grace: grace,
-		OnExit: s.options.Settings.OnExit, Store: messages.Store{Quota: s.options.Settings.Quota},
+		Store: messages.Store{Quota: s.options.Settings.Quota},
 	}
 	if sh != nil && sh.session != "" {
 		r.Session, r.Text, r.Grace = sh.session, text, terminalGrace

@@ -26,7 +26,7 @@ type capture struct {
 	gone    bool       // the output was shown to its end
 }
 
-func (s *Session) newCapture() *capture {
+func (s *Session) newCapture(detached bool) *capture {
 	open := func() (*artifact.File, error) { return nil, artifact.ErrClosed }
 	if s.options.Files != nil {
 		open = func() (*artifact.File, error) {
@@ -34,23 +34,33 @@ func (s *Session) newCapture() *capture {
 		}
 	}
 	c := &capture{work: make(chan struct{}, 1), large: artifact.NewSpillBuffer(artifact.LargeThreshold(func(name string) string { return shelltext.Value(s.options.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
-	c.clean = artifact.NewTextCleaner(c.large, artifact.CleanOptions{DropCR: true})
+	o := artifact.CleanOptions{Final: true}
+	if s.can.TTYSupport && !detached {
+		o.Cols = terminal.Cols
+	}
+	c.clean = artifact.NewTextCleaner(c.large, o)
 	return c
+}
+
+// captured is the output of a command so far.
+type captured struct {
+	artifact.SpillResult
+	fullScreen bool // it ends on the alternate screen
 }
 
 // collect adds what the command has written since the last call, and returns all of its
 // output so far. last completes the output; later calls return nothing.
-func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifact.SpillResult, error) {
+func (s *Session) collect(ctx context.Context, e *execution, last bool) (captured, error) {
 	c := e.out
 	select {
 	case c.work <- struct{}{}:
 		defer c.release()
 	case <-ctx.Done():
-		return artifact.SpillResult{}, ctx.Err()
+		return captured{}, ctx.Err()
 	}
 	from, gone := c.read()
 	if gone {
-		return artifact.SpillResult{}, nil
+		return captured{}, nil
 	}
 	if c.isClosed() {
 		return c.take(last), nil
@@ -60,7 +70,7 @@ func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifac
 	})
 	c.readTo(next)
 	if err != nil && !isCode(err, messages.OutputUnavailable) && !isCode(err, messages.NotFound) {
-		return c.large.Result(), err
+		return captured{SpillResult: c.large.Result()}, err
 	}
 	if last {
 		c.mu.Lock()
@@ -70,9 +80,17 @@ func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifac
 	return c.take(last), nil
 }
 
-// take returns the output so far. With last it clears it. The caller holds work.
-func (c *capture) take(last bool) artifact.SpillResult {
-	r := c.large.Result()
+// take returns the output so far, with its incomplete line. With last it clears it. The
+// caller holds work.
+func (c *capture) take(last bool) captured {
+	rest := c.clean.Rest()
+	if !c.large.Fits(len(rest)) {
+		_ = c.clean.Flush() // never fails
+		rest = nil
+	}
+	r := captured{c.large.Result(), c.clean.FullScreen()}
+	r.Text += string(rest)
+	r.Bytes += int64(len(rest))
 	if last {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -131,13 +149,13 @@ func (c *capture) read() (from int64, all bool) {
 
 // progress returns the last lines of a command's output.
 func (s *Session) progress(ctx context.Context, e *execution) string {
-	page, err := host.Ask(ctx, s.options.Host, messages.ReadOutput{
-		Job: e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTailLine, Lines: progressLines, Bytes: updateBytes}, Plain: true,
+	page, err := host.ReadFinal(ctx, s.options.Host, messages.ReadOutput{
+		Job: e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTailLine, Lines: progressLines, Bytes: updateBytes},
 	})
 	if err != nil {
 		return progressBad
 	}
-	text := strings.TrimRight(artifact.CleanText(page.Text, artifact.CleanOptions{DropCR: true}), "\n")
+	text := strings.TrimRight(page.Text, "\n")
 	if strings.TrimSpace(text) == "" {
 		return progressNone
 	}

@@ -220,7 +220,7 @@ func (s *Session) missing(id, operation, verb string) (*execution, dialect.Resul
 			last = &end
 		}
 	}
-	m := Classify(id, verb, last, s.options.IDs.gave(id))
+	m := Classify(id, verb, last, s.ids.gave(id))
 	s.mu.Unlock()
 	fields := map[string]string{"shell_error_category": string(m.Category), "shell_operation": operation}
 	if operation == "stop" {

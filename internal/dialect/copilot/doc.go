@@ -1,8 +1,7 @@
 // Package copilot is the shell suite of Copilot CLI: bash, read_bash, write_bash, stop_bash and
 // list_bash. A command waits for its end for a while, or starts in the background, or is
 // detached. It runs in a live shell on a terminal or, without terminals, in its own process.
-// Session implements the tools on a dialect.Host and sends notices of ends. ToolConfig shares
-// one Session between the parts of an agent's session.
+// Session implements the tools on a dialect.Host and sends notices of ends.
 //
 //	attached.go         opens, reclaims and closes attached shells
 //	call_queue.go       runs the calls for a shell one by one

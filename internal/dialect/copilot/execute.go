@@ -65,7 +65,7 @@ func (s *Session) freshID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		if id := s.options.IDs.take(); s.tasks[id] == nil && s.shells[id] == nil && s.host[messages.TaskID(id)].ID == "" {
+		if id := s.ids.take(); s.tasks[id] == nil && s.shells[id] == nil && s.host[messages.TaskID(id)].ID == "" {
 			return id
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Session) enter(ctx context.Context, id string, p ExecuteParams) *execut
 	e := &execution{
 		id: id, command: kept(*p.Command), description: kept(p.Description), async: p.Async(), detached: p.Detached(),
 		text: *p.Command, digest: hash(*p.Command), length: len(*p.Command),
-		uid: messages.UID(ulid.Make().String()), began: s.options.Now(), out: s.newCapture(), done: make(chan struct{}),
+		uid: messages.UID(ulid.Make().String()), began: s.options.Now(), out: s.newCapture(p.Detached()), done: make(chan struct{}),
 	}
 	e.life, e.abandon = context.WithCancel(ctx)
 	s.tasks[id] = e

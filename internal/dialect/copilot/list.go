@@ -190,18 +190,14 @@ func (s *Session) UpdateTask(t messages.Task) error {
 }
 
 // Promote promotes a task and reports whether it could. It promotes a command
-// that a call waits for, once, or a task of the host if PromoteAgent can.
+// that a call waits for, once.
 func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	e, can := s.tasks[id], false
 	if e != nil && e.promotable() {
 		e.promoted, can = true, true
 	}
-	_, agent := s.host[messages.TaskID(id)]
 	s.mu.Unlock()
-	if agent && s.options.PromoteAgent != nil {
-		return s.options.PromoteAgent(ctx, messages.TaskID(id))
-	}
 	if !can {
 		return false, nil
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"troupe/host"
-	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
@@ -44,17 +43,21 @@ func (p *partialOutput) begin(ctx context.Context) {
 	p.all.Add(1)
 	p.s.options.Beside.Go(func() {
 		defer p.all.Done()
-		_ = dialect.Live(ctx, p.s.options.Host, p.e.job(), messages.Merged, updateBytes, updateEvery, p.say) // an error loses nothing: the result has the whole output
+		_ = dialect.Live(ctx, p.s.options.Host, p.e.job(), messages.Merged, p.view, updateEvery, p.say) // an error loses nothing: the result has the whole output
 	})
 }
 
+// view reads the end of the output.
+func (p *partialOutput) view(ctx context.Context) (messages.OutputPage, error) {
+	return host.ReadFinal(ctx, p.s.options.Host, messages.ReadOutput{Job: p.e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: updateBytes}})
+}
+
 func (p *partialOutput) say(page messages.OutputPage) {
-	text := artifact.CleanText(page.Text, artifact.CleanOptions{DropCR: true})
-	if text == p.last {
+	if page.Text == p.last {
 		return
 	}
-	p.last = text
-	p.show(dialect.Result{Text: text, Details: &Details{ShellID: p.e.id, Status: StatusRunning, ExecutionMode: InSync, AttachmentMode: Attached, OutputBytes: page.Bytes}})
+	p.last = page.Text
+	p.show(dialect.Result{Text: page.Text, Details: &Details{ShellID: p.e.id, Status: StatusRunning, ExecutionMode: InSync, AttachmentMode: Attached, OutputBytes: page.Bytes}})
 }
 
 // end stops showing output. wrote shows the last output, too.
@@ -69,7 +72,7 @@ func (p *partialOutput) end(ctx context.Context, wrote bool) {
 	if !wrote {
 		return
 	}
-	page, err := host.Ask(ctx, p.s.options.Host, messages.ReadOutput{Job: p.e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: updateBytes}, Plain: true})
+	page, err := p.view(ctx)
 	if err == nil && page.Bytes > 0 {
 		p.say(page)
 	}

@@ -97,6 +97,25 @@ func TestR213_NothingButTheCommandIsShown(t *testing.T) {
 	g.Open()
 }
 
+// A line that is overwritten shows its last state, and a program that takes the whole screen its
+// screen.
+func TestATextIsWhatTheTerminalShows(t *testing.T) {
+	r := newRig(t)
+	assert.Equal(t, "100%\ndone\n<exited with exit code 0>", r.sync(`printf '1%%\r50%%\r100%%\ndone\n'`).Text)
+	assert.Equal(t, "before\n[… 6 bytes of a full-screen program not shown …]\nafter\n<exited with exit code 0>",
+		r.sync(`echo before; printf '\033[?1049h\033[Hfile\033[2H~\033[3H~\033[?1049l'; echo after`).Text)
+	text := r.sync(`printf '\033[?1049h\033[Hfile\033[2H~\033[3H~'`).Text
+	assert.Equal(t, "file\n~\n~\n"+noteScreen+"\n<exited with exit code 0>", text)
+
+	g := dialecttest.NewGate(t)
+	r.async("p", `printf '10%%\r20%%'; `+g.Wait()+`; printf '\r100%%\n'`)
+	r.wrote("p", "20%")
+	assert.True(t, strings.HasPrefix(r.read("p", 0).Text, "20%\n<command with"), r.read("p", 0).Text)
+	g.Open()
+	r.over("p")
+	assert.Equal(t, "100%\n<command with shellId: p completed with exit code 0>", r.read("p", 60).Text)
+}
+
 func TestR214_ACommandThatIsNoneEndsAtOnce(t *testing.T) {
 	r := newRig(t)
 	began := time.Now()
@@ -127,7 +146,7 @@ func TestR215_TheTerminalAnswersAndTheModelSeesText(t *testing.T) {
 	r := newRig(t)
 	asks := `stty -echo -icanon; printf '\033[6n'; IFS= read -rs -d R answer; stty sane; printf '%q\n' "$answer"`
 	assert.Regexp(t, `^\$'\\E\[\d+;\d+'\n<exited with exit code 0>$`, r.sync(asks).Text)
-	assert.Equal(t, "redplain\nab\n<exited with exit code 0>", r.sync(`printf '\033[31mred\033[0mplain\r\n\033]0;title\aa\rb\n'`).Text)
+	assert.Equal(t, "redplain\nb\n<exited with exit code 0>", r.sync(`printf '\033[31mred\033[0mplain\r\n\033]0;title\aa\rb\n'`).Text)
 	r.async("a", `printf '\033[1'; sleep 0.05; printf 'mbold\033[0m \xc3'; sleep 0.05; printf '\xa9\n'`) // pieces of one sequence
 	r.over("a")
 	assert.Equal(t, "bold é\n<command with shellId: a completed with exit code 0>", r.read("a", 1).Text)

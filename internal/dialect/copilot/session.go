@@ -46,26 +46,20 @@ type Options struct {
 	Files *artifact.Dir
 	// Protected lists the processes that no command may kill.
 	Protected shelltext.Protected
-	// IDs counts the shell ids of all sessions of a process; nil: the session has its own
-	// counter.
-	IDs *Counter
 	// Notify receives the end of each command in the background once; nil: notices
 	// are off.
 	Notify func(Notice)
-	// PromoteAgent promotes a task of the host and reports whether it could; nil: the
-	// host's tasks cannot be promoted.
-	PromoteAgent func(ctx context.Context, id messages.TaskID) (bool, error)
-	Log          *slog.Logger
-	Now          func() time.Time
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
-// Counter counts the shells of a process. It is safe for concurrent use.
-type Counter struct {
+// counter counts the shells of a session. It is safe for concurrent use.
+type counter struct {
 	mu   sync.Mutex
 	next int
 }
 
-func (c *Counter) take() string {
+func (c *counter) take() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next++
@@ -73,7 +67,7 @@ func (c *Counter) take() string {
 }
 
 // gave reports whether an id was given out.
-func (c *Counter) gave(id string) bool {
+func (c *counter) gave(id string) bool {
 	n, err := strconv.Atoi(id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,6 +82,7 @@ type Session struct {
 	ctx     context.Context //nolint:containedctx // the life of the session
 	end     context.CancelFunc
 	turns   callQueue
+	ids     counter
 
 	mu        sync.Mutex
 	closed    bool
@@ -102,9 +97,6 @@ type Session struct {
 // New makes a session. The caller must Close it.
 func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
-	if o.IDs == nil {
-		o.IDs = &Counter{}
-	}
 	o.Settings = o.Settings.withDefaults(o.Env)
 	s := &Session{
 		options: o, can: o.Settings.Shell.Capabilities(o.Settings.SpawnBackend), turns: callQueue{waiting: map[string][]chan struct{}{}},
@@ -117,21 +109,6 @@ func New(o Options) *Session {
 
 // Capabilities returns those of the session's backend.
 func (s *Session) Capabilities() Capabilities { return s.can }
-
-// ToolConfig shares one Session between the parts of an agent's session; the first use
-// makes it. It is safe for concurrent use.
-type ToolConfig struct {
-	Options Options
-
-	once  sync.Once
-	suite *Session
-}
-
-// Suite returns the session of the config. The owner of the config closes it.
-func (c *ToolConfig) Suite() *Session {
-	c.once.Do(func() { c.suite = New(c.Options) })
-	return c.suite
-}
 
 // Close stops all attached shells, leaves detached commands running, and removes the files
 // of large outputs unless they are to be kept.

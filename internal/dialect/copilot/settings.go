@@ -25,9 +25,6 @@ type Settings struct {
 	DetachedDir, DetachedName string
 	// PassEnv names variables that commands inherit although they look like secrets.
 	PassEnv []string
-	// OnExit says what happens to the leftovers of a command; "": its shell keeps them, and
-	// they end with it.
-	OnExit messages.OnExit
 	// Quota bounds the output of a job; the zero value is the node's default.
 	Quota messages.Quota
 }

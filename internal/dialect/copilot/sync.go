@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"troupe/internal/dialect"
@@ -75,8 +76,8 @@ func (s *Session) running(ctx context.Context, e *execution, waited time.Duratio
 	if st.over { // ended meanwhile
 		return s.completed(ctx, e, false, notes...)
 	}
-	text, d := LargeText(out), s.details(e, st.record)
-	d.output(out)
+	text, d := s.textOf(ctx, e, out), s.details(e, st.record)
+	d.output(out.SpillResult)
 	status := fmt.Sprintf(statusRunning, e.id, spoken(waited), s.hint(text != ""))
 	switch {
 	case e.detached:
@@ -85,6 +86,16 @@ func (s *Session) running(ctx context.Context, e *execution, waited time.Duratio
 		status = fmt.Sprintf(statusMovedRead, e.id, spoken(s.options.Now().Sub(e.began)))
 	}
 	return dialect.Result{Text: joined(append(append([]string{text}, notes...), replaced(st.record), status)...), Details: d}, nil
+}
+
+// textOf returns the text of an output: the screen of a program that takes the whole screen.
+func (s *Session) textOf(ctx context.Context, e *execution, out captured) string {
+	if out.fullScreen {
+		if now, err := dialect.ReadScreen(ctx, s.options.Host, e.job()); err == nil && now.Alternate {
+			return joined(strings.Join(now.Lines, "\n"), noteScreen)
+		}
+	}
+	return LargeText(out.SpillResult)
 }
 
 // hint returns what the model can do with a running command. It mentions input only where
@@ -111,7 +122,7 @@ func (s *Session) completed(ctx context.Context, e *execution, inTime bool, note
 	}
 	st := s.standing(e)
 	d := s.details(e, st.record)
-	d.output(out)
+	d.output(out.SpillResult)
 	var status string
 	failed := true
 	switch {
@@ -124,7 +135,7 @@ func (s *Session) completed(ctx context.Context, e *execution, inTime bool, note
 	default:
 		status, failed = fmt.Sprintf(statusCompleted, e.id, code(st.exit)), false
 	}
-	text := joined(append(append([]string{LargeText(out)}, notes...), replaced(st.record), status)...)
+	text := joined(append(append([]string{s.textOf(ctx, e, out)}, notes...), replaced(st.record), status)...)
 	return dialect.Result{Text: text, IsError: failed, Details: d}, nil
 }
 

@@ -118,6 +118,7 @@ const (
 	whyLost      = "what became of it is not known"
 	whyTime      = "it ran out of time"
 	noteReplaced = "The shell had ended and was made anew: directory, variables and functions from before are lost."
+	noteScreen   = "The program takes the whole screen: this is its screen, not its output."
 	noteUntaken  = "Not all of the input was read yet."
 )
 

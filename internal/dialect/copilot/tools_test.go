@@ -190,11 +190,8 @@ func TestR206_JobsKnowTheirSession(t *testing.T) {
 	})
 }
 
-func TestR208_TheSuiteIsMadeOnceAndShared(t *testing.T) {
-	made := &ToolConfig{Options: Options{Settings: Settings{SpawnBackend: true}}}
-	suite := made.Suite()
-	assert.Same(t, suite, made.Suite())
-	assert.Equal(t, Capabilities{}, suite.Capabilities())
+func TestR208_TheConfigDecidesTheBackend(t *testing.T) {
+	assert.Equal(t, Capabilities{}, newRig(t, spawned).Capabilities())
 
 	for _, c := range []struct {
 		sandbox, spawn, terminal bool

@@ -10,6 +10,7 @@ import (
 var flagWords = map[messages.Flag]string{
 	messages.FlagReplaced:       "the shell of the session was made anew for this command: what was set in the one before is lost",
 	messages.FlagSessionEnded:   "the shell of the session ended with this command; the next one has a new one",
+	messages.FlagErrexit:        "set -e ended the command; the shell of the session goes on, and set -e still holds",
 	messages.FlagBackground:     "what earlier commands left in the background may have written between",
 	messages.FlagNoFence:        "the end of the output was not seen, and is where it was quiet",
 	messages.FlagNoSnapshot:     "the shell knows nothing of what its user has set up",

@@ -21,6 +21,18 @@ type Read struct {
 	From        *int64   `json:"from,omitempty" doc:"byte to begin at: next of a result"`
 	MaxBytes    int      `json:"max_bytes,omitempty" doc:"most bytes to show"`
 	WaitSeconds *float64 `json:"wait_seconds,omitempty" doc:"with from: wait for more or the end (0, at most 55)"`
+	Pattern     string   `json:"pattern,omitempty" doc:"show only matching lines, numbered (RE2)"`
+	Context     int      `json:"context,omitempty" doc:"with pattern: lines around each"`
+	Cursor      string   `json:"cursor,omitempty" doc:"with pattern: go on, cursor of a result"`
+}
+
+// search returns the view of the lines that match the pattern.
+func (p Read) search(most int) (messages.View, *messages.Error) {
+	v := messages.View{Kind: messages.ViewMatches, Pattern: p.Pattern, Context: p.Context, Cursor: p.Cursor, Bytes: most}
+	if p.Line != 0 || p.Limit != 0 || p.Head != 0 || p.Tail != 0 || p.From != nil || p.WaitSeconds != nil {
+		return v, messages.Invalid("pattern", "pattern searches the whole output: leave out line, limit, head, tail, from and wait_seconds")
+	}
+	return v, v.CheckMatches()
 }
 
 // Limits of the output in one result.
@@ -47,6 +59,10 @@ func (p Read) View() (messages.View, *messages.Error) {
 	page := p.Line != 0 || p.Limit != 0
 	switch {
 	case err != nil:
+	case p.Pattern != "":
+		return p.search(most)
+	case p.Context != 0 || p.Cursor != "":
+		err = messages.Invalid("pattern", "context and cursor go with pattern; give one")
 	case p.Line < 0 || p.Limit < 0 || p.Head < 0 || p.Tail < 0:
 		err = messages.Invalid("line", "line, limit, head and tail are numbers of lines, from 1")
 	case p.From != nil && (page || p.Head > 0 || p.Tail > 0):

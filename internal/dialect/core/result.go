@@ -23,12 +23,14 @@ type JobRecord struct {
 	Signal      string   `json:"signal,omitempty"`      // that ended it
 	Cause       string   `json:"cause,omitempty"`       // who ended it, and why
 	Waiting     string   `json:"waiting_for,omitempty"` // input: it waits for input; secret: for a password, on a terminal that shows nothing of it
+	FullScreen  bool     `json:"full_screen,omitempty"` // its program has the whole screen of its terminal, or had it at its end
 	DurationMS  int64    `json:"duration_ms"`
 	Cwd         string   `json:"cwd,omitempty"`         // directory in which it began
 	SessionCwd  string   `json:"session_cwd,omitempty"` // directory in which its session is now
 	PID         int      `json:"pid,omitempty"`
-	Flags       []string `json:"flags,omitempty"`     // what else is to be known, see docs/api.md
-	Survivors   []int    `json:"survivors,omitempty"` // processes that could not be ended
+	Flags       []string `json:"flags,omitempty"`         // what else is to be known, see docs/api.md
+	Pipe        []int    `json:"pipe_statuses,omitempty"` // of the last pipeline of a live shell, where one but the last failed
+	Survivors   []int    `json:"survivors,omitempty"`     // processes that could not be ended
 	escaped     bool     // Survivors have left the cgroup of the job, and a stop ends them
 	Outputs     []Stream `json:"outputs,omitempty"`
 	Error       *Error   `json:"error,omitempty"`
@@ -52,6 +54,7 @@ type Error struct {
 // OutputExcerpt is the part of an output that a result shows.
 type OutputExcerpt struct {
 	Output    string `json:"-"`                   // in the text alone, which begins with it
+	Screen    bool   `json:"screen,omitempty"`    // it is not of the output, but what the terminal shows
 	Truncated bool   `json:"truncated,omitempty"` // there is more of it than is shown
 	Stream    string `json:"stream,omitempty"`    // which; nothing: all there is
 	From      int64  `json:"from"`                // the first byte that is shown
@@ -59,6 +62,8 @@ type OutputExcerpt struct {
 	Line      int64  `json:"line,omitempty"`      // number of the first line that is shown, where it is known
 	Bytes     int64  `json:"bytes"`               // of the whole output
 	Lines     int64  `json:"lines,omitempty"`     // of the whole output, where they are counted
+	Matches   *int   `json:"matches,omitempty"`   // of a search: lines shown that match
+	Cursor    string `json:"cursor,omitempty"`    // of a search: where it goes on; nothing: it has seen all
 	Missing   []Gap  `json:"missing,omitempty"`   // ranges of bytes that were not kept, because the output outgrew its quota
 }
 
@@ -100,8 +105,18 @@ type RunResult struct {
 // Jobs is the result of list.
 type Jobs struct {
 	Jobs     []JobRecord `json:"jobs"`
+	Tasks    []Task      `json:"tasks,omitempty"`
 	Sessions []Session   `json:"sessions,omitempty"`
 	ResultNotices
+}
+
+// Task describes work that the host of the client runs itself, such as a sub-agent.
+type Task struct {
+	Task        string `json:"task"`
+	Kind        string `json:"kind"`
+	State       string `json:"state"`
+	Ended       bool   `json:"ended,omitempty"`
+	Description string `json:"description,omitempty"`
 }
 
 // Session describes a live shell.
@@ -165,7 +180,7 @@ func Tell(j messages.Record, now time.Time) JobRecord {
 		code := j.ExitCode()
 		r.State, r.ExitCode, r.PID = string(messages.Finished), &code, 0
 	}
-	r.Signal = j.End.Signal
+	r.Signal, r.FullScreen, r.Pipe = j.End.Signal, j.FullScreen, j.End.Pipe
 	if j.End.Cause != (messages.Cause{}) {
 		r.Cause = cause(j.End.Cause)
 	}
@@ -206,7 +221,7 @@ func elapsed(j messages.Record, now time.Time) time.Duration {
 
 func cause(c messages.Cause) string {
 	by := map[messages.Party]string{
-		messages.ByClient: "a client", messages.ByDeadline: "its deadline", messages.ByScope: "the end of its session or scope", messages.ByShutdown: "the end of troupe",
+		messages.ByClient: "a client", messages.ByDeadline: "its deadline", messages.ByIdle: "its silence", messages.ByScope: "the end of its session or scope", messages.ByShutdown: "the end of troupe",
 		messages.ByQuota: "its output, which outgrew its quota", messages.BySystem: "the system",
 	}[c.By]
 	if c.Reason != "" {

@@ -44,6 +44,7 @@ type Run struct {
 	Detach      bool              `json:"detach,omitempty" doc:"background, and it outlives this client"`
 	WaitSeconds *float64          `json:"wait_seconds,omitempty" doc:"wait for its end (30, at most 55); then it goes on in the background"`
 	Timeout     float64           `json:"timeout_seconds,omitempty" doc:"end it after this long; 0: never"`
+	IdleTimeout float64           `json:"idle_timeout_seconds,omitempty" doc:"end it when silent so long"`
 	Grace       *float64          `json:"grace_seconds,omitempty" doc:"from TERM to KILL (5)"`
 	Streams     string            `json:"streams,omitempty" doc:"separate keeps stdout and stderr apart" enum:"merged,separate"`
 	Name        string            `json:"name,omitempty" doc:"can be used for its id"`
@@ -73,7 +74,7 @@ func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
 		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Labels: messages.Labels{Name: p.Name, Description: p.Description}, Replace: p.Replace,
 		Program: messages.Program{Text: p.Command, Argv: p.Argv, Shell: p.Shell}, Dir: s.Dir, Umask: s.Umask, Stdio: messages.Stdio{Streams: messages.StreamMode(p.Streams)}, Store: messages.Store{Quota: s.Quota},
-		Timeout: seconds(p.Timeout), ProcAttr: messages.ProcAttr{Limits: s.Limits},
+		Timeout: seconds(p.Timeout), ProcAttr: messages.ProcAttr{Limits: s.Limits, IdleTimeout: seconds(p.IdleTimeout)},
 	}
 	switch {
 	case p.Detach:
@@ -108,6 +109,9 @@ func (p Run) times(r *messages.RunCommand) *messages.Error {
 	}
 	if p.Timeout < 0 || seconds(p.Timeout) > messages.MaxDuration {
 		return messages.Invalid("timeout_seconds", fmt.Sprintf("timeout_seconds is %v; it must be positive, or 0 for none", p.Timeout))
+	}
+	if p.IdleTimeout < 0 || seconds(p.IdleTimeout) > messages.MaxDuration {
+		return messages.Invalid("idle_timeout_seconds", fmt.Sprintf("idle_timeout_seconds is %v; it must be positive, or 0 for none", p.IdleTimeout))
 	}
 	r.Grace, err = Grace(p.Grace)
 	if p.MaxBytes < 0 || p.MaxBytes > messages.MaxViewBytes {

@@ -19,6 +19,10 @@ func (r RunResult) Text() string {
 		lines = append(lines, "shown is its "+r.Stream)
 	}
 	switch {
+	case r.Screen:
+		lines = append(lines, "its program takes the whole screen: shown is its screen, not its output")
+	case r.Matches != nil:
+		lines = append(lines, r.found())
 	case r.Truncated:
 		lines = append(lines, r.shown())
 	case r.Running && r.Next > 0:
@@ -26,6 +30,9 @@ func (r RunResult) Text() string {
 	}
 	for _, g := range r.Missing {
 		lines = append(lines, fmt.Sprintf("bytes %d to %d were not kept: the output outgrew its quota", g.From, g.To))
+	}
+	if r.Screen && r.Truncated {
+		lines = append(lines, "not all rows of the screen fit into max_bytes")
 	}
 	lines = append(lines, r.details()...)
 	appendLines(&b, append(lines, r.ResultNotices.lines()...))
@@ -120,6 +127,9 @@ func (r JobRecord) details() []string {
 	case len(r.Survivors) > 0:
 		lines = append(lines, "processes that could not be ended: "+numbers(r.Survivors))
 	}
+	if len(r.Pipe) > 0 {
+		lines = append(lines, "note: the pipe hides a status: "+strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Pipe), " ", " | "), "[]"))
+	}
 	return append(lines, r.flags()...)
 }
 
@@ -139,6 +149,21 @@ func (r RunResult) shown() string {
 		}
 	}
 	return "shown: " + where + "; the tool read shows the rest, by line and limit, or from and max_bytes"
+}
+
+// found renders what a search has found, and how it goes on.
+func (r RunResult) found() string {
+	text := fmt.Sprintf("%d lines match", *r.Matches)
+	switch *r.Matches {
+	case 0:
+		text = "no line matches"
+	case 1:
+		text = "1 line matches"
+	}
+	if r.Cursor == "" {
+		return text
+	}
+	return fmt.Sprintf("%s in bytes %d to %d of %d; for more give the same pattern and cursor %s", text, r.From, r.Next, r.Bytes, r.Cursor)
 }
 
 // lines renders the notices and the note.
@@ -171,6 +196,9 @@ func (j Jobs) Text() string {
 	for _, r := range j.Jobs {
 		b.WriteString(r.row())
 	}
+	for _, t := range j.Tasks {
+		b.WriteString(t.row())
+	}
 	for _, s := range j.Sessions {
 		fmt.Fprintf(&b, "session %s (%s) in %s: %d running, %d queued\n", s.Session, cmp.Or(s.Shell, "?"), cmp.Or(s.Cwd, "?"), s.Running, s.Queued)
 	}
@@ -186,6 +214,18 @@ func (r JobRecord) row() string {
 	}
 	for _, o := range r.Outputs {
 		line += fmt.Sprintf("; %s %d bytes", o.Stream, o.Bytes)
+	}
+	return line + "\n"
+}
+
+// row renders a task in one line of a list.
+func (t Task) row() string {
+	line := fmt.Sprintf("task %s (%s): %s", t.Task, t.Kind, t.State)
+	if t.Ended {
+		line += ", ended"
+	}
+	if t.Description != "" {
+		line += ": " + Preview(t.Description)
 	}
 	return line + "\n"
 }

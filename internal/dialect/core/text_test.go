@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,6 +87,9 @@ func TestTextsSayWhatStructuresSay(t *testing.T) {
 	}
 	row := JobRecord{JobID: "j10", Name: "n", Command: "make", State: "queued", Running: true, Background: true, Outputs: []Stream{{Stream: "stdout", Bytes: 12345}}}
 	says(t, Jobs{Jobs: []JobRecord{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, ResultNotices: told}.Text(), Jobs{Jobs: []JobRecord{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, ResultNotices: told}, "outcome")
+	hosts := Jobs{Jobs: []JobRecord{row}, Tasks: []Task{{"agent-7", "agent", "failed", true, "reads the logs"}}}
+	says(t, hosts.Text(), hosts, "outcome", "ended")
+	require.Contains(t, hosts.Text(), "task agent-7 (agent): failed, ended: reads the logs\n")
 	says(t, StopResult{Jobs: []JobRecord{row}, Survivors: []int{99}, ResultNotices: told}.Text(), StopResult{Jobs: []JobRecord{row}, Survivors: []int{99}, ResultNotices: told}, "outcome")
 	closed := StopResult{Jobs: []JobRecord{}, Closed: "build"}
 	require.Equal(t, "the session build was closed\n", closed.Text())
@@ -122,4 +126,18 @@ func TestPreview(t *testing.T) {
 // A job that waits for its turn has not run for any time.
 func TestTheTextOfAJobThatWaitsForItsTurn(t *testing.T) {
 	require.Equal(t, "job j1 is queued, and has not begun: make\n", JobRecord{JobID: "j1", Command: "make", State: "queued", Running: true, Background: true}.row())
+}
+
+// A pipe that hides a failure is noted, with what hides it.
+func TestAPipeThatHidesAStatus(t *testing.T) {
+	code := 0
+	r := Tell(messages.Record{
+		ID: "j1", State: messages.Finished, Backend: messages.BackendShell, Flags: []messages.Flag{messages.FlagErrexit},
+		End: messages.End{Outcome: messages.Exited, Code: &code, Pipe: []int{141, 1, 0}},
+	}, time.Time{})
+	require.Equal(t, []int{141, 1, 0}, r.Pipe)
+	text := strings.Join(r.details(), "\n")
+	require.Contains(t, text, "note: the pipe hides a status: 141 | 1 | 0")
+	require.Contains(t, text, "set -e ended the command; the shell of the session goes on")
+	require.NotContains(t, strings.Join(Tell(messages.Record{}, time.Time{}).details(), "\n"), "pipe")
 }

@@ -32,6 +32,7 @@ type launch struct {
 	timeout Timeout
 	pty     bool
 	notes   []string
+	feed    *outputFeed // receives the whole output; nil: none
 }
 
 // launchOf makes the launch of a call. key selects the live shell.
@@ -46,7 +47,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	l.req = messages.RunCommand{
 		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Dir: c.dir, Env: messages.Env{Policy: messages.EnvCaller, Base: base, Set: named},
 		Stdio: messages.Stdio{Streams: messages.MergedStreams, Stdin: messages.StdinNull}, Timeout: c.timeout.Duration(), Grace: grace,
-		OnExit: s.options.Settings.OnExit, Store: messages.Store{Quota: s.options.Settings.Quota}, Labels: messages.Labels{Description: c.original},
+		Store: messages.Store{Quota: s.options.Settings.Quota}, Labels: messages.Labels{Description: c.original},
 	}
 	if c.pty {
 		l.req.Argv, l.req.Terminal, l.req.Stdin = []string{"sh", "-lc", text}, PTYSize(s.options.Screen), ""
@@ -161,10 +162,14 @@ func (s *Session) launch(ctx context.Context, l launch, show func(string)) *acti
 // own.
 func (s *Session) runActive(ctx context.Context, f *activeRun) {
 	known := func(messages.JobID) { s.begun(ctx, f) }
-	if !f.updates.watched() && f.stopAt == 0 && !f.pty { // not needed, and it costs the host a reply
+	most := window
+	if f.feed != nil { // it has the end of the text
+		most = 0
+	}
+	if !f.updates.watched() && f.stopAt == 0 && !f.pty && f.feed == nil { // not needed, and it costs the host a reply
 		known = nil
 	}
-	f.job, f.text, f.err = s.options.Host.Run(ctx, f.req, window, known)
+	f.job, f.text, f.err = s.options.Host.Run(ctx, f.req, most, known)
 	if f.live == nil || !refusedShell(f.job, f.err) || ctx.Err() != nil {
 		return
 	}
@@ -177,7 +182,7 @@ func (s *Session) runActive(ctx context.Context, f *activeRun) {
 	again.alone(choice)
 	again.req.UID = messages.UID(ulid.Make().String())
 	f.is(again.req.UID, nil)
-	f.job, f.text, f.err = s.options.Host.Run(ctx, again.req, window, known)
+	f.job, f.text, f.err = s.options.Host.Run(ctx, again.req, most, known)
 }
 
 // refusedShell reports whether a command did not run because its live shell is not
@@ -203,11 +208,18 @@ func (s *Session) begun(ctx context.Context, f *activeRun) {
 			s.stopAfterHead(ctx, f, id)
 		})
 	}
+	if f.feed != nil {
+		f.looks.Add(1)
+		s.options.Beside.Go(func() {
+			defer f.looks.Done()
+			f.feed.follow(ctx, s.options.Host, id)
+		})
+	}
 	if f.updates.watched() {
 		f.looks.Add(1)
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
-			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
+			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, s.tail(id), updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
 		})
 	}
 }

@@ -76,11 +76,18 @@ func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
 	if c.path == asJob {
 		return ""
 	}
-	page, err := host.Ask(ctx, s.options.Host, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+	page, err := s.tail(f.id())(ctx)
 	if err != nil {
 		return f.updates.latest()
 	}
 	return page.Text
+}
+
+// tail returns a read of the end of a job's output, without control sequences.
+func (s *Session) tail(job messages.JobID) func(context.Context) (messages.OutputPage, error) {
+	return func(ctx context.Context) (messages.OutputPage, error) {
+		return host.Ask(ctx, s.options.Host, messages.ReadOutput{Job: job, Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+	}
 }
 
 // watchInBackground sends the further output of a run as progress of its job.
@@ -99,7 +106,7 @@ func (s *Session) watchInBackground(b *job, f *activeRun) {
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
 			defer stop()
-			_ = dialect.Live(ctx, s.options.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
+			_ = dialect.Live(ctx, s.options.Host, f.id(), messages.Merged, s.tail(f.id()), updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
 		})
 	}
 }

@@ -103,7 +103,7 @@ func (s *Session) takeLimits(c *call) error {
 		asked.tail = max(0, *c.p.Tail)
 	}
 	c.limits = asked
-	if !s.options.Settings.StripTrailingHeadTail {
+	if !s.options.Settings.StripTrailingHeadTail || s.pathOf(c) == onClient { // nothing stops a command there after its first lines
 		return nil
 	}
 	taken, ok := shelltext.SplitLimits(c.command)
@@ -167,16 +167,21 @@ func (s *Session) clampTimeout(c *call) error {
 }
 
 func (s *Session) choosePath(c *call) error {
+	c.path = s.pathOf(c)
+	c.pty = c.path == onPTY
+	return nil
+}
+
+// pathOf returns how a call runs.
+func (s *Session) pathOf(c *call) path {
 	asked := s.options.Settings.VirtualTerminal == "on"
 	if c.p.Pty != nil {
 		asked = *c.p.Pty
 	}
-	c.path = choose(callContext{
+	return choose(callContext{
 		async: c.p.Async, auto: s.options.Settings.AutoBackground, manager: s.options.Jobs != nil, client: s.options.Client != nil,
 		pty: asked, eligible: s.options.HasUI && ptyAllowed(s.options.Env),
 	})
-	c.pty = c.path == onPTY
-	return nil
 }
 
 // foreground runs a command while the call waits.

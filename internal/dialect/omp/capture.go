@@ -49,6 +49,9 @@ const copyPiece = 64 << 10
 // output in the reply of its run, nil without a reply.
 func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Record, text *dialect.Text, e ended) (Captured, []string) {
 	notes := e.notes
+	if f.feed != nil {
+		return s.finishFeed(ctx, f, job), notes
+	}
 	if len(job.Output) == 0 {
 		return Captured{}, notes
 	}
@@ -108,7 +111,7 @@ func summary(sum artifact.Summary) Captured {
 		OutputLines: sum.OutputLines, OutputBytes: sum.OutputBytes,
 	}
 	if sum.File != nil {
-		c.ArtifactID = sum.File.ID
+		c.ArtifactID, c.Path = sum.File.ID, sum.File.Path
 	}
 	return c
 }
@@ -203,9 +206,6 @@ func (s *Session) maxCapture() int {
 // minimized returns the short text. The raw one becomes an artifact of its own, if possible
 // . The counts are those of the raw text.
 func (s *Session) minimized(raw, short string, info minimize.Info) Captured {
-	if s.options.Minimized != nil {
-		s.options.Minimized(info)
-	}
 	s.options.Log.Debug("an output was minimized", "filter", info.Label, "input_bytes", info.InputBytes, "output_bytes", info.OutputBytes)
 	w := artifact.NewTailBuffer(window, nil)
 	_, _ = io.WriteString(w, short) // a TailBuffer accepts everything

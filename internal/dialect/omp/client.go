@@ -2,6 +2,8 @@ package omp
 
 import (
 	"context"
+	"io"
+	"strings"
 	"time"
 
 	"troupe/internal/dialect"
@@ -20,10 +22,10 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialect.Result, error)
 	defer over()
 	defer context.AfterFunc(s.ctx, over)()
 	end, failed := s.options.Client.Run(life, ClientRun{
-		Argv: choice.Argv(shelltext.Prefixed(prefix(s.options.Env, s.options.Settings), c.command)), Env: env, Dir: c.dir, Timeout: c.timeout.Duration(),
+		Argv: choice.Argv(shelltext.Prefixed(prefix(s.options.Env, s.options.Settings), c.command)), Env: env, Dir: c.dir, Timeout: c.timeout.Duration(), Most: window,
 	}, func(text, terminal string) {
 		if c.update != nil {
-			c.update(dialect.Result{Text: text, Details: &Details{TerminalID: terminal}})
+			c.update(dialect.Result{Text: s.clean(text), Details: &Details{TerminalID: terminal}})
 		}
 	})
 	e := ended{how: exited, timeout: c.timeout, limits: c.limits, client: end.TerminalID, wall: s.options.Now().Sub(began)}
@@ -32,25 +34,38 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialect.Result, error)
 		e.notes = append(e.notes, textClientCut)
 	}
 	switch {
-	case life.Err() != nil:
-		e.how = aborted
 	case end.TimedOut:
 		e.how = timedOut
-	case failed != nil:
+	case failed != nil && life.Err() != nil:
+		e.how = aborted
+	case failed != nil && end.TerminalID == "":
 		e.how, e.why = unstarted, failed.Error()
 	case end.ExitCode != nil:
 		e.code = *end.ExitCode
 	case end.Signal != "":
 		e.code = 137 // oh-my-pi uses it for any signal
+	case failed != nil:
+		e.how, e.why = statusless, failed.Error()
 	default:
 		e.how = statusless
 	}
 	return s.answer(ctx, e)
 }
 
+// clean returns an output of the client's terminal without control sequences.
+func (s *Session) clean(text string) string {
+	var b strings.Builder
+	clean := s.cleaner(&b, 0)
+	if _, err := io.WriteString(clean, text); err == nil {
+		_ = clean.Close() // a Builder accepts everything
+	}
+	return b.String()
+}
+
 // ClientTerminal runs commands in a terminal of the client. Run returns when the
-// command has ended, ctx has ended, or the timeout is over. By then the command no longer
-// runs.
+// command has ended, ctx has ended, or the timeout is over, and has killed a command that
+// runs then. With the error of ctx, or that of a command whose end is not known, the ClientEnd
+// has the output so far; an error without a TerminalID means that no command was started.
 type ClientTerminal interface {
 	Run(ctx context.Context, r ClientRun, update func(text, terminalID string)) (ClientEnd, error)
 }
@@ -61,6 +76,7 @@ type ClientRun struct {
 	Env     []string
 	Dir     string
 	Timeout time.Duration // 0: none
+	Most    int           // bytes of the output that the client keeps
 }
 
 // ClientEnd says how such a command ended.

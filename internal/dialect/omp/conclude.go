@@ -99,6 +99,8 @@ func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Record, 
 		e.how = aborted
 	case job.End.Outcome == messages.Cancelled:
 		e.how, e.why = cancelled, whyCancelled(job.End.Cause)
+	case f.err == nil && job.UID != "" && !job.State.Ended():
+		e.how = promoted
 	default:
 		e.how, e.why = statusless, job.End.Err.Message
 	}
@@ -125,6 +127,8 @@ func (s *Session) after(f *activeRun, e ended) {
 		s.release(f.shell(), keepShell)
 	case abandoned:
 		s.release(f.shell(), breakShell)
+	case promoted:
+		s.leave(f.shell())
 	default:
 		s.release(f.shell(), dropShell)
 	}
@@ -132,8 +136,12 @@ func (s *Session) after(f *activeRun, e ended) {
 
 // Execute runs a command for a user or a wire protocol: without a terminal, rules or
 // limits, and with its text unchanged. A timeout or an abort is not an error
-//
+// . update receives the end of the output so far; nil: nothing does.
 func (s *Session) Execute(ctx context.Context, command string, update func(text string)) (BashResult, error) {
+	return s.execute(ctx, command, update, nil)
+}
+
+func (s *Session) execute(ctx context.Context, command string, update func(text string), feed *outputFeed) (BashResult, error) {
 	c := &call{p: Params{Command: command}, original: command, command: command, timeout: timeout(nil, Settings{})}
 	if ctx.Err() != nil { // nothing is spawned
 		return ended{how: aborted, timeout: c.timeout}.plain(), nil
@@ -145,6 +153,7 @@ func (s *Session) Execute(ctx context.Context, command string, update func(text 
 	if err != nil {
 		return BashResult{}, err
 	}
+	l.feed = feed
 	ctx, end := s.abortable(ctx)
 	defer end()
 	f := s.launch(ctx, l, update)

@@ -57,6 +57,7 @@ type Captured struct {
 	OutputLines int64
 	OutputBytes int64
 	ArtifactID  string // of the whole output
+	Path        string // of the file of that artifact
 	RawID       string // of the minimizer's input
 	Minimized   bool
 }
@@ -84,14 +85,15 @@ func (c Captured) truncation() *Truncation {
 
 // BashResult is the result of one command for front ends that render it themselves (R-071).
 type BashResult struct {
-	Output      string `json:"output"`
-	ExitCode    *int   `json:"exitCode,omitempty"` // nil if the command was cancelled or timed out
-	Cancelled   bool   `json:"cancelled"`
-	TimedOut    bool   `json:"timedOut,omitempty"`
-	Truncated   bool   `json:"truncated"`
-	TotalLines  int64  `json:"totalLines"`
-	TotalBytes  int64  `json:"totalBytes"`
-	OutputLines int64  `json:"outputLines"`
-	OutputBytes int64  `json:"outputBytes"`
-	ArtifactID  string `json:"artifactId,omitempty"`
+	Output         string `json:"output"`
+	ExitCode       *int   `json:"exitCode,omitempty"` // nil if the command was cancelled or timed out
+	Cancelled      bool   `json:"cancelled"`
+	TimedOut       bool   `json:"timedOut,omitempty"`
+	Truncated      bool   `json:"truncated"`
+	TotalLines     int64  `json:"totalLines"`
+	TotalBytes     int64  `json:"totalBytes"`
+	OutputLines    int64  `json:"outputLines"`
+	OutputBytes    int64  `json:"outputBytes"`
+	ArtifactID     string `json:"artifactId,omitempty"`
+	FullOutputPath string `json:"fullOutputPath,omitempty"` // file with the whole output of a truncated one; it goes with its session
 }

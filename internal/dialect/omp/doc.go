@@ -9,7 +9,7 @@
 //	call.go           takes a call of bash through its steps
 //	capture.go        captures an output, minimizes it and saves artifacts
 //	client.go         runs a command in the client's terminal
-//	command_line.go   renders a call for display, also an incomplete one
+//	command_line.go   renders a call for display
 //	conclude.go       determines how a command ended; runs commands of the user
 //	console.go        shows a command's terminal to a person, and types at it
 //	deliver.go        delivers the ends of background jobs, with retries
@@ -20,6 +20,7 @@
 //	label.go          labels and numbers background jobs
 //	live_shell.go     reserves, releases and closes live shells
 //	notice.go         renders the line about truncation
+//	output_feed.go    passes on the output of a command while it grows
 //	params.go         holds the parameters and chooses the path of a call
 //	poll.go           implements the tool job
 //	ready.go          waits until a service is ready

@@ -280,7 +280,7 @@ func TestR071_ABashResultHasItsFields(t *testing.T) {
 	zero := 0
 	require.Equal(t, BashResult{
 		Output: result.Output, ExitCode: &zero, Truncated: true, TotalLines: 30001, TotalBytes: 168894,
-		OutputLines: result.OutputLines, OutputBytes: 51200, ArtifactID: "0",
+		OutputLines: result.OutputLines, OutputBytes: 51200, ArtifactID: "0", FullOutputPath: filepath.Join(r.store.Dir(), "0.bash.log"),
 	}, result)
 	small, err := r.Execute(context.Background(), "echo a", nil)
 	require.NoError(t, err)

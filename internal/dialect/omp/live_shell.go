@@ -92,6 +92,17 @@ func (s *Session) release(u *shellUse, what shellFate) {
 	}
 }
 
+// leave ends the use of a shell in which a promoted command continues, also after the session.
+func (s *Session) leave(u *shellUse) {
+	s.release(u, leaveShell)
+	if u == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.opened, u.id)
+}
+
 // retire closes the shell of a background job, unless the job has left processes in it.
 // Beyond maxOpened it closes the shell all the same.
 func (s *Session) retire(u *shellUse, job messages.Record) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"troupe/internal/shelltext"
@@ -35,12 +36,12 @@ type JobParams struct {
 	Cancel []string `json:"cancel,omitempty"`
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // checkEnv returns the error about an invalid variable name, or "".
 func checkEnv(env map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(env)) { // the same invalid name first in every run
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			return fmt.Sprintf(textEnvName, name)
 		}
 	}

@@ -20,6 +20,7 @@ const (
 	cancelled             // stopped, but not by its caller
 	statusless            // without an exit code
 	unstarted             // it did not start
+	promoted              // a person has moved it to the background
 )
 
 // ended describes a command that has ended.
@@ -55,6 +56,8 @@ func (e ended) annotation() string {
 			return "[" + fmt.Sprintf(textCancelledBy, e.why) + "]"
 		}
 		return "[" + textCancelled + "]"
+	case promoted:
+		return "[" + textPromoted + "]"
 	}
 	return ""
 }
@@ -93,7 +96,7 @@ func (e ended) plain() BashResult {
 	out := e.output()
 	r := BashResult{
 		Output: out.Text, Truncated: out.Truncated, TotalLines: out.TotalLines, TotalBytes: out.TotalBytes,
-		OutputLines: out.OutputLines, OutputBytes: out.OutputBytes, ArtifactID: out.ArtifactID,
+		OutputLines: out.OutputLines, OutputBytes: out.OutputBytes, ArtifactID: out.ArtifactID, FullOutputPath: out.Path,
 	}
 	if out.RawID != "" {
 		r.Output = line(r.Output, fmt.Sprintf(textRaw, out.RawID))

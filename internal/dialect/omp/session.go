@@ -11,7 +11,6 @@ import (
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/shelltext"
-	"troupe/internal/shelltext/minimize"
 	"troupe/internal/shelltext/urls"
 	"troupe/messages"
 )
@@ -46,10 +45,8 @@ type Options struct {
 	// agent whose jobs it sees.
 	Jobs  *Jobs
 	Owner string
-	// Minimized receives the figures of each rewritten output.
-	Minimized func(minimize.Info)
-	Log       *slog.Logger
-	Now       func() time.Time
+	Log   *slog.Logger
+	Now   func() time.Time
 }
 
 // Session holds the tools of one agent. It is safe for concurrent use.

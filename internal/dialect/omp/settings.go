@@ -54,9 +54,6 @@ type Settings struct {
 	SpillThreshold int
 	SpillTailBytes int
 	SpillTailLines int
-	// OnExit says what happens to the leftovers of a command; "": the session's scope keeps
-	// them.
-	OnExit messages.OnExit
 	// Quota bounds the output of a job; the zero value is the node's default.
 	Quota messages.Quota
 }

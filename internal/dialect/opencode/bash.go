@@ -59,7 +59,7 @@ func (s *Session) request(p BashParams) (messages.RunCommand, error) {
 	r := messages.RunCommand{
 		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Labels: messages.Labels{Description: p.Description}, Program: messages.Program{Text: p.Command, Shell: choice.Path}, Dir: dir,
 		Env:   messages.Env{Policy: messages.EnvCaller, Base: shelltext.AgentEnvironment(s.options.Env, choice.Path, s.s.PassEnv)},
-		Stdio: messages.Stdio{Streams: messages.SeparateStreams, Stdin: messages.StdinNull}, Timeout: milliseconds(s.s.timeout(p.Timeout)), Grace: grace,
+		Stdio: messages.Stdio{Streams: messages.SeparateStreams, Stdin: messages.StdinNull}, Timeout: milliseconds(timeoutOf(p.Timeout)), Grace: grace,
 		Store: messages.Store{Quota: messages.Quota{Bytes: s.s.MaxPersistBytes, Policy: "keep_head"}},
 	}
 	if p.RunInBackground {

@@ -37,7 +37,7 @@ func TestR178_TheMetadataHasTheFieldsOfTheFamily(t *testing.T) {
 }
 
 func TestR179_TheNetCutsAtALineAndThePreviewIsBelowIt(t *testing.T) {
-	s := Settings{MaxToolResponseTokens: 10}.withDefaults()
+	s := Settings{tokens: 10}.withDefaults()
 	require.Equal(t, 1_200_000, Settings{}.withDefaults().net())
 	require.Equal(t, strings.Repeat("a", 40), s.caught(strings.Repeat("a", 40)))
 	require.Equal(t, strings.Repeat("é", 40), s.caught(strings.Repeat("é", 40)), "characters, not bytes")
@@ -75,8 +75,7 @@ func TestR181_ParametersAndTheResultOfACommand(t *testing.T) {
 		require.True(t, result.IsError, name)
 		require.Contains(t, result.Text, c.says, name)
 	}
-	s := Settings{}.withDefaults()
-	require.EqualValues(t, []int64{120000, 120000, 5, 600000, 600000}, []int64{s.timeout(0), s.timeout(-1), s.timeout(5), s.timeout(600000), s.timeout(600001)})
+	require.EqualValues(t, []int64{120000, 120000, 5, 600000, 600000}, []int64{timeoutOf(0), timeoutOf(-1), timeoutOf(5), timeoutOf(600000), timeoutOf(600001)})
 
 	require.NoError(t, os.Mkdir(filepath.Join(r.dir, "sub"), 0o700))
 	require.Equal(t, filepath.Join(r.dir, "sub")+"\n", r.call("bash", args{"command": "pwd", "description": "x", "workdir": "sub"}).Text)
@@ -93,7 +92,7 @@ func TestR181_ParametersAndTheResultOfACommand(t *testing.T) {
 // long is cut all the same at lines.
 func Original() Settings {
 	return Settings{
-		MaxOutputBytes: 30_000, DefaultTimeout: 60_000, NoFiles: true,
+		NoFiles: true,
 		Banned: []string{
 			"alias", "curl", "curlie", "wget", "axel", "aria2c", "nc", "telnet", "lynx", "w3m", "links", "httpie", "xh", "http-json", "http-prompt",
 			"chrome", "firefox", "safari",
@@ -101,10 +100,9 @@ func Original() Settings {
 	}
 }
 
-func TestR182_TheOriginalsWaysAreSettingsAndNothingIsCutByBytes(t *testing.T) {
-	o := Original().withDefaults()
-	require.EqualValues(t, 60_000, o.timeout(0))
-	require.EqualValues(t, 600_000, o.timeout(1<<40))
+func TestR182_WordsAreBannedAndNothingIsCutByBytes(t *testing.T) {
+	require.EqualValues(t, 120_000, timeoutOf(0))
+	require.EqualValues(t, 600_000, timeoutOf(1<<40))
 	r := newRig(t, settings(func(s *Settings) {
 		temp := s.TempDir
 		*s = Original()
@@ -118,8 +116,8 @@ func TestR182_TheOriginalsWaysAreSettingsAndNothingIsCutByBytes(t *testing.T) {
 		require.Contains(t, result.Text, `"`+word+`"`)
 	}
 	require.Equal(t, "curl\n", r.run("echo curl").Text)
-	text := r.run(`yes "$(printf 'ß%.0s' $(seq 40))" | head -n 900`).Text
-	require.LessOrEqual(t, len(text), 30_100)
+	text := r.run(`yes "$(printf 'ß%.0s' $(seq 40))" | head -n 1900`).Text
+	require.LessOrEqual(t, len(text), 51_300)
 	require.Contains(t, text, "lines truncated]")
 	for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
 		require.True(t, l == "" || l == strings.Repeat("ß", 40) || strings.HasPrefix(l, "... ["), l)

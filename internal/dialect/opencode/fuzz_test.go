@@ -31,7 +31,7 @@ func FuzzBannedWord(f *testing.F) {
 func FuzzPreview(f *testing.F) {
 	f.Add("a\nb\n", 3000)
 	f.Add(strings.Repeat("é", 100), 2000)
-	s := Settings{MaxToolResponseTokens: 20_000}.withDefaults()
+	s := Settings{tokens: 20_000}.withDefaults()
 	f.Fuzz(func(t *testing.T, piece string, n int) {
 		if len(piece) > 1000 || n < 0 || n > 100_000 {
 			return

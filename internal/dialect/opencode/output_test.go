@@ -104,7 +104,7 @@ func TestR171_EndsAreWholeLinesAndTheirNumbersAreConfigured(t *testing.T) {
 		}
 	}
 
-	low := newRig(t, settings(func(s *Settings) { s.MaxToolResponseTokens = 10_000 })).run(`yes "$(printf 'é%.0s' $(seq 100))" | head -n 3000`).Text
+	low := newRig(t, settings(func(s *Settings) { s.tokens = 10_000 })).run(`yes "$(printf 'é%.0s' $(seq 100))" | head -n 3000`).Text
 	require.Less(t, len(low), 40_000)
 	require.NotContains(t, low, "[Output truncated due to size limit...]")
 	require.Contains(t, low, "--- Last 500 lines ---\n"+line+"\n")

@@ -46,12 +46,18 @@ func (p BashParams) check(s Settings) *messages.Error {
 	return nil
 }
 
-// timeout returns the deadline of a foreground command in milliseconds, at most MaxTimeout.
-func (s Settings) timeout(asked int64) int64 {
+// Timeouts of foreground commands, in milliseconds.
+const (
+	defaultTimeout = 120_000
+	maxTimeout     = 600_000
+)
+
+// timeoutOf returns the deadline of a foreground command in milliseconds.
+func timeoutOf(asked int64) int64 {
 	if asked <= 0 {
-		return min(s.DefaultTimeout, s.MaxTimeout)
+		return defaultTimeout
 	}
-	return min(asked, s.MaxTimeout)
+	return min(asked, maxTimeout)
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

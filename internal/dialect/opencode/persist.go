@@ -47,7 +47,7 @@ func (s *Session) unread(l dialect.Log, err error) shown {
 
 // short returns a stream to show whole; over reports that it exceeds a limit.
 func (s *Session) short(l dialect.Log, size int64) (text string, over bool, err error) {
-	limits := artifact.Limits{Bytes: int64(s.s.MaxOutputBytes), Lines: int64(s.s.MaxOutputLines)}
+	limits := artifact.KeepLimits
 	if limits.Exceeded(size, 0) {
 		return "", true, nil
 	}

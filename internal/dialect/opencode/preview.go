@@ -52,18 +52,21 @@ func (s Settings) plain(l long) string {
 	return unended(l.ends.Head) + "\n\n" + fmt.Sprintf(textGap, s.number(l.ends.Omitted)) + "\n\n" + l.ends.Tail
 }
 
+// wholeBytes bounds a stream that is shown whole.
+const wholeBytes = 50 << 10
+
 func unended(s string) string { return strings.TrimSuffix(s, "\n") }
 
 // ends returns how much of the head and tail of an output is shown. An output of few lines
-// keeps to MaxOutputBytes. One of many lines may exceed it, but both streams
+// keeps to the limit of a whole stream. One of many lines may exceed it, but both streams
 // together stay below the net.
 func (s Settings) ends(total int64) artifact.HeadTailOptions {
 	if s.NoFiles {
-		return artifact.HeadTailOptions{Head: artifact.PlainLines, Tail: artifact.PlainLines, Bytes: min(s.MaxOutputBytes, s.share())}
+		return artifact.HeadTailOptions{Head: artifact.PlainLines, Tail: artifact.PlainLines, Bytes: min(wholeBytes, s.share())}
 	}
 	o := artifact.HeadTailOptions{Head: s.TruncatedHeadLines, Tail: s.TruncatedTailLines, Bytes: s.share()}
 	if total <= int64(o.Head+o.Tail) {
-		o.Bytes = min(s.MaxOutputBytes, s.share())
+		o.Bytes = min(wholeBytes, s.share())
 	}
 	return o
 }
@@ -75,7 +78,7 @@ const around = 6 << 10
 // share returns how many bytes one of two streams may show below the net.
 func (s Settings) share() int { return max(1024, (s.net()-2*around)/2) }
 
-func (s Settings) net() int { return s.MaxToolResponseTokens * 4 }
+func (s Settings) net() int { return s.tokens * 4 }
 
 // caught returns a text cut at a line so that it stays below the net.
 func (s Settings) caught(text string) string {

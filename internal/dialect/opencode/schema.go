@@ -10,7 +10,7 @@ import (
 func bashSchema(s Settings) json.RawMessage {
 	properties := map[string]any{
 		"command":     dialect.Describe("string", descCommand),
-		"timeout":     dialect.Describe("integer", fmt.Sprintf(descTimeout, s.timeout(0), s.MaxTimeout)),
+		"timeout":     dialect.Describe("integer", fmt.Sprintf(descTimeout, timeoutOf(0), maxTimeout)),
 		"workdir":     dialect.Describe("string", descWorkdir),
 		"description": dialect.Describe("string", descDescription),
 	}

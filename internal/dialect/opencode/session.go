@@ -93,7 +93,7 @@ func (s *Session) Close(ctx context.Context) error {
 
 // Tools returns the tools of the model.
 func (s *Session) Tools() []dialect.Tool {
-	about := fmt.Sprintf(descBash, s.s.number(int64(s.s.MaxOutputLines)), s.s.number(int64(s.s.MaxOutputBytes)), s.s.TruncatedHeadLines, s.s.TruncatedTailLines)
+	about := fmt.Sprintf(descBash, s.s.number(artifact.KeepLimits.Lines), s.s.number(artifact.KeepLimits.Bytes), s.s.TruncatedHeadLines, s.s.TruncatedTailLines)
 	if s.s.Background {
 		about += descBackground
 	}

@@ -5,22 +5,14 @@ import "troupe/internal/artifact"
 // Settings holds the settings of opencode. A zero field has the default that its comment
 // gives.
 type Settings struct {
-	// MaxOutputBytes (51200) and MaxOutputLines (2000) bound a stream that is shown whole
-	//
-	MaxOutputBytes int
-	MaxOutputLines int
 	// MaxPersistBytes (104857600) bounds the kept part of a stream.
 	MaxPersistBytes int64
 	// TruncatedHeadLines and TruncatedTailLines (500 each) are the lines of a preview
 	//
 	TruncatedHeadLines int
 	TruncatedTailLines int
-	// MaxToolResponseTokens (300000) bounds a result to four times as many characters
-	//
-	MaxToolResponseTokens int
-	// DefaultTimeout (120000) and MaxTimeout (600000) are in milliseconds.
-	DefaultTimeout int64
-	MaxTimeout     int64
+	// tokens (300000) bounds a result to four times as many characters.
+	tokens int
 	// Banned lists command names that are refused (none).
 	Banned []string
 	// TempDir ("/tmp") contains the session's directory opencode-<sessionID> (R-166).
@@ -44,17 +36,14 @@ type Settings struct {
 
 func (s Settings) withDefaults() Settings {
 	for field, value := range map[*int]int{
-		&s.MaxOutputBytes: int(artifact.KeepLimits.Bytes), &s.MaxOutputLines: int(artifact.KeepLimits.Lines), &s.MaxToolResponseTokens: 300_000,
-		&s.TruncatedHeadLines: artifact.EndLines, &s.TruncatedTailLines: artifact.EndLines,
+		&s.tokens: 300_000, &s.TruncatedHeadLines: artifact.EndLines, &s.TruncatedTailLines: artifact.EndLines,
 	} {
 		if *field <= 0 {
 			*field = value
 		}
 	}
-	for field, value := range map[*int64]int64{&s.MaxPersistBytes: artifact.PersistBytes, &s.DefaultTimeout: 120_000, &s.MaxTimeout: 600_000} {
-		if *field <= 0 {
-			*field = value
-		}
+	if s.MaxPersistBytes <= 0 {
+		s.MaxPersistBytes = artifact.PersistBytes
 	}
 	if s.TempDir == "" {
 		s.TempDir = "/tmp"

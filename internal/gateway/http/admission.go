@@ -142,12 +142,15 @@ func (g *admission) check(c net.Conn) (pid int, err error) {
 }
 
 // enter gives a connection to a unix socket a place, and takes one over TCP without. It
-// returns nil if the listener is closed before there is a place.
+// returns nil if the listener is closed before there is a place, or the server accepts no more.
 func (g *admission) enter(c net.Conn, pid int) *clientConn {
 	var place *placedConn
 	if g.token {
 		place = g.places.receive(c)
-	} else if place = g.places.take(c); place == nil {
+	} else {
+		place = g.places.take(c)
+	}
+	if place == nil {
 		return nil
 	}
 	g.mu.Lock()

@@ -21,7 +21,6 @@ const (
 	maxNotices = 16 // notices to send; a client that reads none is disconnected
 	maxAnswers = 8  // of these, replies to the client; at the limit its messages wait
 	maxInputs  = 16 // messages that wait for the job to read
-	maxSizes   = 4  // sizes that wait for the job; the newest replace the oldest
 )
 
 // attachment connects one client to a job's terminal or pipes. Its goroutines:
@@ -40,7 +39,7 @@ type attachment struct {
 	notices chan api.AttachEvent
 	answers chan struct{} // one entry for each reply among the notices
 	inputs  chan inputRequest
-	sizes   chan resizeRequest // independent of the inputs
+	sizes   chan resizeRequest // the size that waits, independent of the inputs; capacity 1
 	sized   chan struct{}      // closed when the newest size is set; only listen uses it
 	cancel  context.CancelFunc
 	shown   terminalView
@@ -93,7 +92,7 @@ func (c *request) attach() error {
 	a := &attachment{
 		request: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
 		notices: make(chan api.AttachEvent, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan inputRequest, maxInputs),
-		sizes: make(chan resizeRequest, maxSizes), shown: newShown(terminal),
+		sizes: make(chan resizeRequest, 1), shown: newShown(terminal),
 	}
 	defer a.untilClosing()()
 	a.join(a)

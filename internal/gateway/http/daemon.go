@@ -53,7 +53,7 @@ func (c *request) stats() error {
 	}
 	out := api.Stats{
 		Jobs: map[messages.State]int{}, Scopes: len(scopes.Scopes), Sessions: len(sessions.Sessions),
-		Connections: int(c.open.Load()), Subscriptions: int(c.subscriptions.Load()), UptimeMS: time.Since(c.began).Milliseconds(),
+		Connections: c.open.now(), Subscriptions: int(c.subscriptions.Load()), UptimeMS: time.Since(c.began).Milliseconds(),
 		Version: c.options.Version, PID: os.Getpid(),
 	}
 	for _, j := range jobs.Jobs {

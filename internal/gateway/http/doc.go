@@ -25,15 +25,16 @@
 //	hang_up.go          waits for the end of a connection
 //	input_lease.go      which attachment may write to a job
 //	job_scope.go        limits the processes of a job to the leased scope that it is in
-//	jobs.go             list, show, remove
+//	jobs.go             list, show, remove; tasks
 //	keep_socket.go      makes a removed socket anew
 //	left_scope.go       refuses late requests of a client whose lease has ended
 //	listen_socket.go    opens and checks the daemon's socket
 //	node_adapter.go     the interface to the node
+//	open_count.go       counts the open connections
 //	open_session.go     sessions and scopes
 //	openapi.go          sends the description of the API
 //	output.go           bytes of one stream
-//	output_both.go      both streams as frames, in the order of their arrival
+//	output_frames.go    one stream or both as frames, in the order of their arrival, with times
 //	pass.go             passes a request to the node, within what its client may use
 //	pause_output.go     pauses a job's output while a request is open
 //	places.go           bounds the connections of a listener
@@ -43,6 +44,7 @@
 //	routes.go           routes requests to their handlers
 //	run.go              runs a command
 //	scope_lease.go      scopes that end with their client's connection
+//	search.go           the lines of an output that match a pattern
 //	server.go           options, limits, start and end of the server
 //	terminal_view.go    which terminal answers the queries in an output
 //	token.go            the token and the listener of TCP

@@ -22,7 +22,8 @@ const resumeHeader = "Last-Event-ID"
 // delays only its own subscription, which reads on from the journal. Facts that the
 // journal no longer holds are reported as an event.
 //
-// With past, the stream ends after the facts that were recorded when it began.
+// With past, the stream ends after the facts that were recorded when it began. The last
+// event has the number after which to go on, also if the filter has passed no fact.
 func (c *request) events() error {
 	r, err := c.subscribe()
 	if err != nil {
@@ -60,7 +61,7 @@ func (c *request) events() error {
 		if r.After > sub.After() { // the journal is newer than the reader's and still empty
 			_ = w.send(dropped(r.After+1, sub.After()))
 		}
-		_ = w.send(api.Event{Kind: api.StreamEnded})
+		_ = w.send(api.Event{Kind: api.StreamEnded, Seq: sub.After()})
 		return nil
 	}
 	w.relay(ctx, sub)
@@ -140,7 +141,7 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 		case err == nil:
 			var over bool
 			if over, err = w.event(heard); over && err == nil {
-				_ = w.send(api.Event{Kind: api.StreamEnded})
+				_ = w.send(api.Event{Kind: api.StreamEnded, Seq: w.last})
 				return
 			}
 		case ctx.Err() != nil:

@@ -337,3 +337,41 @@ func (d *daemon) past(r messages.Subscribe) []api.Event {
 	}
 	return out
 }
+
+// A page of the past has where to go on, also after facts that the filter has not let
+// through, and says whether more was recorded.
+func TestPagesOfEvents(t *testing.T) {
+	d := start(t, nil)
+	for range 5 {
+		d.retired(d.run("true").ID)
+	}
+	all := d.past(messages.Subscribe{})
+	newest := all[len(all)-1].Seq
+	ends := messages.Filter{Ends: true}
+	var got []messages.UID
+	r := messages.Subscribe{Filter: ends}
+	for more := true; more; {
+		p, err := d.client.EventPage(t.Context(), r, 2)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(p.Events), 2)
+		for _, e := range p.Events {
+			require.Equal(t, "command_finished", e.Kind)
+			got = append(got, e.Job.UID)
+		}
+		r.After, more = p.Next, p.More
+	}
+	require.Len(t, got, 5)
+	require.Equal(t, newest, r.After)
+	for _, r := range []messages.Subscribe{r, {Now: true}, {Now: true, Filter: ends}, {Filter: messages.Filter{Scope: "nowhere"}}} {
+		p, err := d.client.EventPage(t.Context(), r, 2)
+		require.NoError(t, err)
+		require.Equal(t, client.EventPage{Next: newest}, p)
+	}
+	p, err := d.client.EventPage(t.Context(), messages.Subscribe{After: newest + 100, Filter: ends}, 9)
+	require.NoError(t, err)
+	require.Equal(t, api.FactsDropped, p.Events[0].Kind, "numbers of another journal")
+	require.Len(t, p.Events, 6)
+	require.Equal(t, newest, p.Next)
+	_, err = d.client.EventPage(t.Context(), messages.Subscribe{Filter: messages.Filter{Job: "nobody"}}, 1)
+	coded(t, err, messages.NotFound, "")
+}

@@ -55,7 +55,7 @@ func TestSecurityJobStaysInItsLeasedScope(t *testing.T) {
 		"POST /v1/jobs/{id}/signal": `{"signal":"KILL"}`, "POST /v1/jobs/{id}/deadline": `{"after_ms":1}`,
 		"POST /v1/jobs/{id}/input": `{"data":"x"}`, "POST /v1/jobs/{id}/resize": `{"rows":2,"cols":2}`,
 		"POST /v1/jobs/{id}/handover": `{"to":"agents/a-1"}`, "POST /v1/jobs": `{"command":"true","scope":"main"}`,
-		"POST /v1/stop": `{"scope":"main"}`, "POST /v1/sessions": `{"session":"s","scope":"main"}`,
+		"POST /v1/stop": `{"scope":"main"}`, "POST /v1/sessions": `{"session":"s","scope":"main"}`, "POST /v1/tasks": `{"id":"t","scope":"main"}`,
 		"POST /v1/scopes": `{"path":"agents/a-2"}`, "POST /v1/leases": `{"path":"agents/a-2"}`, "POST /v1/leave": `{"path":"agents/a-2"}`,
 		"POST /v1/wait": `{"jobs":["` + string(other.ID) + `"]}`, "POST /v1/shutdown": `{}`,
 	}

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,6 +32,9 @@ func (c *request) list() error {
 		return err
 	}
 	list.Jobs = c.setSizes(list.Jobs)
+	if r.Live && c.unsized.Load() == 0 { // else a keeper does not answer
+		c.node.ReadLive(c.ctx, list.Jobs)
+	}
 	return c.reply(http.StatusOK, list)
 }
 
@@ -94,11 +98,19 @@ func inTime(event <-chan struct{}, patience time.Duration) bool {
 }
 
 func (c *request) show() error {
+	r, err := read[messages.FindJob](c)
+	if err != nil {
+		return err
+	}
 	job, err := c.node.Job(c.ctx, c.id())
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, job)
+	one := []messages.Record{job}
+	if r.Live {
+		c.node.ReadLive(c.ctx, one)
+	}
+	return c.reply(http.StatusOK, one[0])
 }
 
 // removeAll removes each of some jobs. A refused one does not stop the others.
@@ -125,4 +137,15 @@ func (c *request) removeAll() error {
 		}
 	}
 	return c.reply(http.StatusOK, out)
+}
+
+// announceTask adds a task to the list. One that comes late, from a client whose lease has
+// ended, is refused: no client would end it.
+func (c *request) announceTask() error {
+	r, err := read[messages.AnnounceTask](c)
+	if err != nil {
+		return err
+	}
+	r.Scope = cmp.Or(r.Scope, messages.MainScope)
+	return c.opens(r.Scope, r)
 }

@@ -298,6 +298,37 @@ func TestListInPages(t *testing.T) {
 	}
 }
 
+// What the processes of a job do is in the reply if the request asks for it, and only then.
+func TestLiveStates(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{Program: messages.Program{Text: "read x; true"}, Stdio: messages.Stdio{Stdin: messages.StdinPipe}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for waits := false; !waits; { // no event tells
+		found, err := host.Ask(ctx, d.client.Host(), messages.FindJob{Job: job.ID, Live: true})
+		require.NoError(t, err)
+		require.NotNil(t, found.Job.Live)
+		waits = found.Job.WaitingForInput
+		require.Equal(t, waits, found.Job.Live.Awaiting == messages.AwaitsInput)
+	}
+	list, err := host.Ask(ctx, d.client.Host(), messages.ListJobs{Live: true})
+	require.NoError(t, err)
+	require.True(t, list.Jobs[0].WaitingForInput)
+	require.Equal(t, 1, list.Jobs[0].Live.Processes)
+	require.Positive(t, list.Jobs[0].Live.Memory)
+	require.NotNil(t, list.Jobs[0].Live.Ports)
+	for _, r := range []messages.ListJobs{{}, {Finished: true}} {
+		list, err = host.Ask(ctx, d.client.Host(), r)
+		require.NoError(t, err)
+		require.Nil(t, list.Jobs[0].Live)
+		require.False(t, list.Jobs[0].WaitingForInput) // no client has asked for reports
+	}
+	found, err := host.Ask(ctx, d.client.Host(), messages.FindJob{Job: job.ID})
+	require.NoError(t, err)
+	require.Nil(t, found.Job.Live)
+	d.refused(t, "GET", "/v1/jobs?live=1", "", 400, messages.InvalidParams, "live")
+}
+
 // stuck is a node whose keeper was stopped: it does not tell how much jobs have
 // printed, until it goes on.
 type stuck struct {

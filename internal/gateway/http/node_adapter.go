@@ -24,9 +24,11 @@ type node interface {
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 	Job(ctx context.Context, id messages.JobID) (messages.Record, error)
 	Measure(jobs []messages.Record)
+	ReadLive(ctx context.Context, jobs []messages.Record)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	OutputOrder(job messages.Record) iter.Seq2[messages.OutputSegment, error]
+	Arrivals(job messages.Record, stream messages.Stream) func(off int64) (at time.Time, to int64, err error)
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Record, o view.Options) (view.View, error)
 	Err() error

@@ -26,6 +26,16 @@ func (c *request) output() error {
 	if err != nil {
 		return err
 	}
+	if c.query.Has("grep") {
+		return c.search()
+	}
+	if c.query.Has("context") {
+		return messages.Invalid("context", "context requires grep")
+	}
+	times, err := c.query.Flag("times")
+	if err != nil {
+		return err
+	}
 	both := c.query.Text("stream") == api.BothStreams
 	others := []string{"offset_stdout", "offset_stderr"}
 	if both {
@@ -36,30 +46,16 @@ func (c *request) output() error {
 			return messages.Invalid(name, name+" does not apply: stream=both takes offset_stdout and offset_stderr, one stream takes offset and limit")
 		}
 	}
-	if both {
-		return c.outputBoth(follow)
-	}
-	offset, err := c.query.Number("offset", 0, 0, math.MaxInt64)
-	if err != nil {
-		return err
-	}
-	limit, err := c.query.Number("limit", math.MaxInt64, 1, math.MaxInt64)
-	if err != nil {
-		return err
+	if both || times {
+		return c.outputFrames(both, follow, times)
 	}
 	job, out, err := c.outputTarget()
 	if err != nil {
 		return err
 	}
-	if offset, err = c.since(job, out.Stream, offset); err != nil {
+	offset, end, err := c.outputRange(job, out, "offset", follow)
+	if err != nil {
 		return err
-	}
-	end := int64(math.MaxInt64)
-	if !follow {
-		end = out.Bytes
-	}
-	if limit < math.MaxInt64-offset {
-		end = min(end, offset+limit)
 	}
 	ctx, cancel := c.stream()
 	defer cancel()
@@ -78,6 +74,29 @@ func (c *request) output() error {
 	h.Set(api.OffsetHeader, strconv.FormatInt(offset, 10))
 	h.Set(api.SizeHeader, strconv.FormatInt(out.Bytes, 10))
 	return c.copy(from, min(end, out.Bytes))
+}
+
+// outputRange returns the first byte of a stream that the parameters select, and the end,
+// exclusive: of a followed stream math.MaxInt64.
+func (c *request) outputRange(job messages.Record, out messages.StreamOutput, name string, follow bool) (offset, end int64, err error) {
+	if offset, err = c.query.Number(name, 0, 0, math.MaxInt64); err != nil {
+		return 0, 0, err
+	}
+	limit, err := c.query.Number("limit", math.MaxInt64, 1, math.MaxInt64)
+	if err != nil {
+		return 0, 0, err
+	}
+	if offset, err = c.since(job, out.Stream, offset); err != nil {
+		return 0, 0, err
+	}
+	end = math.MaxInt64
+	if !follow {
+		end = max(offset, out.Bytes)
+	}
+	if limit < math.MaxInt64-offset {
+		end = min(end, offset+limit)
+	}
+	return offset, end, nil
 }
 
 // outputTarget returns the job of the path and the requested stream.

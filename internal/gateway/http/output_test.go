@@ -358,8 +358,8 @@ func TestOutputOfBothStreams(t *testing.T) {
 	})
 	followed := make(chan string, 1)
 	both := func(what client.RangeBoth) (text string) {
-		_, err := d.client.OutputBoth(t.Context(), job.ID, what, func(stream messages.Stream, b []byte) error {
-			text += stream.String()[3:] + ":" + string(b)
+		_, err := d.client.OutputBoth(t.Context(), job.ID, what, func(a client.Arrived) error {
+			text += a.Stream.String()[3:] + ":" + string(a.Bytes)
 			return nil
 		})
 		require.NoError(t, err)
@@ -367,11 +367,11 @@ func TestOutputOfBothStreams(t *testing.T) {
 	}
 	go func() { // what comes, as it comes: a slow reader has several lines of a stream at once
 		stdout, stderr := "", ""
-		_, err := d.client.OutputBoth(t.Context(), job.ID, client.RangeBoth{Follow: true}, func(stream messages.Stream, b []byte) error {
-			if stream == messages.Stdout {
-				stdout += string(b)
+		_, err := d.client.OutputBoth(t.Context(), job.ID, client.RangeBoth{Follow: true}, func(a client.Arrived) error {
+			if a.Stream == messages.Stdout {
+				stdout += string(a.Bytes)
 			} else {
-				stderr += string(b)
+				stderr += string(a.Bytes)
 			}
 			return nil
 		})
@@ -387,7 +387,7 @@ func TestOutputOfBothStreams(t *testing.T) {
 	require.Equal(t, "a\nc\n|b\nd\n", <-followed)
 	require.Equal(t, all, both(client.RangeBoth{}))
 	require.Equal(t, all, both(client.RangeBoth{Since: job.Created}))
-	require.Equal(t, "out:c\nerr:d\n", both(client.RangeBoth{Stdout: 2, Stderr: 2}))
+	require.Equal(t, "out:c\nerr:d\n", both(client.RangeBoth{From: map[messages.Stream]int64{messages.Stdout: 2, messages.Stderr: 2}}))
 	require.Empty(t, both(client.RangeBoth{Since: time.Now().Add(time.Hour)}))
 	at := "/v1/jobs/" + string(job.ID) + "/output"
 	d.refused(t, "GET", at+"?stream=both&offset=1", "", 400, messages.InvalidParams, "offset")

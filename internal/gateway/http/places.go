@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"troupe/messages"
@@ -25,9 +24,9 @@ const (
 // it is a stranger. One stranger too many closes the oldest one, and never a connection
 // with a place.
 type places struct {
-	most, strangers int           // maximal numbers of connections with and without a place
-	remedy          string        // how to have more of them
-	open            *atomic.Int64 // connections with and without a place, of all listeners of the server
+	most, strangers int        // maximal numbers of connections with and without a place
+	remedy          string     // how to have more of them
+	open            *openCount // connections with and without a place, of all listeners of the server
 
 	mu      sync.Mutex
 	changed *sync.Cond // a place may be free, or the listener is closed
@@ -42,7 +41,7 @@ type places struct {
 // descriptors of this process. setting is the name of the limit.
 func newPlaces(most, share int, setting string) *places {
 	files := descriptors()
-	p := &places{most: max(1, min(most, files/share)), strangers: max(1, min(maxStrangers, files/16)), remedy: "set " + setting + " higher", open: new(atomic.Int64)}
+	p := &places{most: max(1, min(most, files/share)), strangers: max(1, min(maxStrangers, files/16)), remedy: "set " + setting + " higher", open: new(openCount)}
 	if p.most < most {
 		p.remedy = "raise the limit of open files (ulimit -n): it allows fewer connections than " + setting
 	}
@@ -77,11 +76,10 @@ func (p *places) take(c net.Conn) *placedConn {
 	for !p.closed && !p.room() {
 		p.changed.Wait()
 	}
-	if p.closed {
+	if p.closed || !p.open.enter() {
 		return nil
 	}
 	p.taken++
-	p.open.Add(1)
 	return &placedConn{Conn: c, in: p, placed: true}
 }
 
@@ -114,16 +112,19 @@ func (p *places) wake() {
 	p.changed.Broadcast()
 }
 
-// receive takes a connection over TCP, which has shown no token yet.
+// receive takes a connection over TCP, which has shown no token yet. It returns nil if the
+// server accepts no more.
 func (p *places) receive(c net.Conn) *placedConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.open.enter() {
+		return nil
+	}
 	if p.unknown.Len() >= p.strangers {
 		oldest := p.unknown.Front().Value.(*placedConn)
 		oldest.leave()
 		_ = oldest.Conn.Close()
 	}
-	p.open.Add(1)
 	d := &placedConn{Conn: c, in: p}
 	d.at = p.unknown.PushBack(d)
 	return d
@@ -188,7 +189,7 @@ func (d *placedConn) leave() {
 		}
 	}
 	d.at, d.left = nil, true
-	p.open.Add(-1)
+	p.open.leave()
 	p.changed.Broadcast()
 }
 

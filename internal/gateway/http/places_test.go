@@ -55,7 +55,7 @@ func TestAConnectionWaitsForAPlace(t *testing.T) {
 		come()
 		require.Equal(t, leastIdle, time.Since(began))
 		require.True(t, closed(theirs[2]), "it was idle for longest")
-		require.EqualValues(t, 3, p.open.Load(), "its server has not seen its end yet")
+		require.Equal(t, 3, p.open.now(), "its server has not seen its end yet")
 		require.False(t, closed(theirs[0]))
 		require.False(t, closed(theirs[3]))
 		require.Panics(t, func() { _ = seated[2].admit() }, "what it sends now is not served")

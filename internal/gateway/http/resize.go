@@ -13,74 +13,109 @@ import (
 // its caller's own terminal had that terminal's size before. It gets that size back
 // when the last writer leaves.
 
+// resizeEvery is the least time between two changes of a size. A dragged window sends dozens of
+// sizes a second, and each change makes the program paint its whole screen. Sizes that come
+// meanwhile become one, the last.
+const resizeEvery = 50 * time.Millisecond
+
 // giveBackFor bounds the wait for the reply to that. A keeper of an older build replies
 // only after the job has read its input, but sets the size anyway.
 const giveBackFor = time.Second
 
-// resizeRequest is a size to set.
+// resizeRequest is a size to set, or a repaint, or both.
 type resizeRequest struct {
-	to   messages.Terminal
-	done chan struct{} // closed when the size is set or replaced by a newer one
+	to      messages.Terminal // zero: the size stays
+	repaint bool
+	done    chan struct{} // closed when it is done
 }
 
-// wantsSize queues a size and drops the oldest ones if the queue is full. The zero
-// Terminal requests a repaint at the current size; only that needs no lease.
+// join adds a newer request. Its size replaces the one before.
+func (r resizeRequest) join(next resizeRequest) resizeRequest {
+	r.repaint = r.repaint || next.repaint
+	if next.to != (messages.Terminal{}) {
+		r.to = next.to
+	}
+	return r
+}
+
+// wantsSize requests a size. It joins a request that waits. The zero Terminal requests a
+// repaint at the current size; only that needs no lease. The first size of an attachment
+// requests a repaint, too: its client has not seen the program paint. Only listen calls it.
 func (a *attachment) wantsSize(size messages.Terminal) *messages.Error {
 	if size != (messages.Terminal{}) && !a.holds(a) {
 		return a.noLease(a)
 	}
-	next := resizeRequest{to: size, done: make(chan struct{})}
-	for {
-		select {
-		case a.sizes <- next:
-			a.sized = next.done
-			return nil
-		default:
-		}
-		select {
-		case oldest := <-a.sizes:
-			close(oldest.done)
-		default:
-		}
+	next := resizeRequest{to: size, repaint: size == (messages.Terminal{}) || a.sized == nil, done: make(chan struct{})}
+	select {
+	case waiting := <-a.sizes:
+		next = waiting.join(next)
+	default:
 	}
+	a.sizes <- next // there is room: no other goroutine sends
+	a.sized = next.done
+	return nil
 }
 
-// size sets the queued sizes in order, independent of pending input.
+// size sets the requested sizes, one each resizeEvery, independent of pending input.
 func (a *attachment) size(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
 	for {
 		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return
+		}
+		select {
 		case next := <-a.sizes:
-			if next.to == (messages.Terminal{}) {
-				a.repaint(ctx)
-			} else if err := a.resize(ctx, next.to); err != nil && ctx.Err() == nil {
-				a.answer(ctx, api.AttachEvent{Kind: api.AttachFailed, Error: a.coded(err)})
+			wait := time.Duration(0)
+			if a.setSize(ctx, next) {
+				wait = resizeEvery
 			}
 			close(next.done)
+			pause.Reset(wait)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// resize sets the size of the terminal. It returns nil for an ended job: the end has a
-// message of its own.
-func (a *attachment) resize(ctx context.Context, size messages.Terminal) error {
-	if !a.mayResize(ctx) {
-		return a.noLease(a)
+// setSize performs a request, and returns whether the program repaints, as it does after a
+// change of the size.
+func (a *attachment) setSize(ctx context.Context, r resizeRequest) (repaints bool) {
+	if r.to != (messages.Terminal{}) {
+		var err error
+		if repaints, err = a.resize(ctx, r.to); err != nil && ctx.Err() == nil {
+			a.answer(ctx, api.AttachEvent{Kind: api.AttachFailed, Error: a.coded(err)})
+		}
+	}
+	if r.repaint && !repaints {
+		a.repaint(ctx)
+		return true
+	}
+	return repaints
+}
+
+// resize sets the size of the terminal, if the attachment still has the lease. It returns
+// whether that is another size. An ended job is no error: the end has a message of its own.
+func (a *attachment) resize(ctx context.Context, size messages.Terminal) (changed bool, err error) {
+	before, may := a.mayResize(ctx)
+	if !may {
+		return false, nil
 	}
 	reply, err := a.node.Ask(ctx, messages.ResizeTerminal{Job: messages.JobID(a.uid), Size: size})
 	if err == nil {
 		err = messages.Refusal(reply)
 	}
 	if errors.Is(err, &messages.Error{Code: messages.JobFinished}) {
-		return nil
+		return false, nil
 	}
-	return err
+	return before != size, err
 }
 
-// mayResize reports whether an attachment still holds the lease. The first holder to
-// resize saves the size from before.
-func (a *attachment) mayResize(ctx context.Context) bool {
+// mayResize returns the present size, and whether an attachment still holds the lease. The
+// first holder to resize saves the size from before.
+func (a *attachment) mayResize(ctx context.Context) (messages.Terminal, bool) {
 	job, err := a.node.Job(ctx, messages.JobID(a.uid))
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -88,7 +123,7 @@ func (a *attachment) mayResize(ctx context.Context) bool {
 	if l.holder == a && err == nil && l.savedSize == (messages.Terminal{}) {
 		l.savedSize = job.Terminal
 	}
-	return l.holder == a
+	return job.Terminal, l.holder == a
 }
 
 // resized updates the saved size after a resize by a client that is not attached.

@@ -14,7 +14,7 @@ import (
 var own = map[string]func(*request) error{
 	"run": (*request).run, "list": (*request).list, "show": (*request).show, "output": (*request).output, "read": (*request).readView, "screen": (*request).screen,
 	"stop": (*request).stop, "stopScope": (*request).stopScope, "resize": (*request).resize, "hold": (*request).pauseOutput, "attach": (*request).attach,
-	"removeAll": (*request).removeAll, "openSession": (*request).openSession, "closeSession": (*request).closeSession, "openScope": (*request).openScope,
+	"removeAll": (*request).removeAll, "announceTask": (*request).announceTask, "openSession": (*request).openSession, "closeSession": (*request).closeSession, "openScope": (*request).openScope,
 	"lease": (*request).lease, "endLease": (*request).endLease, "leave": (*request).releaseScope, "events": (*request).events,
 	"stats": (*request).stats, "health": (*request).health, "version": (*request).version, "openapi": (*request).openapi, "shutdown": (*request).shutdown,
 }

@@ -27,11 +27,11 @@ func (c *request) run() error {
 	if r.Stdin == messages.StdinHost {
 		return messages.Invalid("stdin", "stdin host does not work through the daemon; use null or pipe")
 	}
-	var refusal *messages.Error
 	if r.Key, err = c.key(); err != nil {
 		return err
 	}
-	if r.Scope, refusal = c.inScope(r.Scope); refusal != nil {
+	at, refusal := c.runsIn(&r)
+	if refusal != nil {
 		return refusal
 	}
 	r.Principal = c.principal()
@@ -39,7 +39,7 @@ func (c *request) run() error {
 		r.UID = messages.UID(ulid.Make().String())
 	}
 	var submitted Submitted
-	if err := c.begin(r.Scope, func() error { submitted = c.node.Submit(r); return nil }); err != nil {
+	if err := c.begin(at, func() error { submitted = c.node.Submit(r); return nil }); err != nil {
 		return err
 	}
 	if c.prefers(api.Processing) && c.r.ProtoAtLeast(1, 1) { // an HTTP/1.0 client would take a 102 for the reply (RFC 9110, 15.2)
@@ -55,6 +55,20 @@ func (c *request) run() error {
 		status = http.StatusAccepted
 	}
 	return c.reply(status, api.Result{Job: job, Text: c.shown(job, int(most))})
+}
+
+// runsIn returns the scope of a run, which it limits to that of the client. A rerun that names
+// none has that of its job; one of an unknown job is left to the node.
+func (c *request) runsIn(r *messages.RunCommand) (at messages.ScopePath, refusal *messages.Error) {
+	if r.RerunOf != "" {
+		r.RerunOf = c.job(r.RerunOf)
+		if r.Scope == "" {
+			found, _ := ask(c, messages.FindJob{Job: r.RerunOf})
+			return found.Job.Scope, nil
+		}
+	}
+	r.Scope, refusal = c.inScope(r.Scope)
+	return r.Scope, refusal
 }
 
 // key returns the idempotency key of the request, "" if it has none. An empty one is an
@@ -101,5 +115,5 @@ func (c *request) shown(job messages.Record, most int) *api.Shown {
 		}
 		return &api.Shown{Truncated: wrote}
 	}
-	return &api.Shown{Text: v.Text, Truncated: v.Truncated}
+	return &api.Shown{Text: v.Text, Truncated: v.Truncated, Redrawn: v.Redrawn}
 }

@@ -77,7 +77,7 @@ type Server struct {
 	local    *http.Server // for unix sockets
 	port     *http.Server // for TCP
 	began    time.Time
-	open     atomic.Int64  // connections
+	open     openCount
 	rights   peer.Rights   // of this process
 	large    chan struct{} // one entry for each body above maxBody
 	closing  context.Context

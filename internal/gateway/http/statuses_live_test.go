@@ -89,6 +89,8 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		{"/v1/remove", "POST", "/v1/remove", `{"jobs":["none"]}`},
 		{"/v1/wait", "POST", "/v1/wait", `{"jobs":["` + string(live.ID) + `"]}`},
 		{"/v1/stop", "POST", "/v1/stop", `{"scope":"main"}`},
+		{"/v1/tasks", "POST", "/v1/tasks", `{"id":"t"}`},
+		{"/v1/tasks/{id}", "POST", "/v1/tasks/t", `{"ended":true}`},
 		{"/v1/sessions", "POST", "/v1/sessions", `{"session":"s","scope":"x"}`},
 		{"/v1/sessions", "GET", "/v1/sessions", ``},
 		{"/v1/sessions/{session}", "DELETE", "/v1/sessions/s?scope=x", ``},
@@ -126,7 +128,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 			require.Contains(t, fields, field, key)
 		}
 		for field := range fields {
-			if !slices.Contains([]string{"tag", "deadline", "isolation", "on_finish", "stop_signal", "text", "truncated", "next"}, field) {
+			if !slices.Contains([]string{"tag", "deadline", "isolation", "live", "on_finish", "pipe_statuses", "stop_signal", "idle_timeout_ms", "rerun_of", "request", "text", "truncated", "redrawn", "full_screen", "next", "matches"}, field) {
 				require.Contains(t, object, field, key)
 			}
 		}

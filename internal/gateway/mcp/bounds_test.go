@@ -206,3 +206,79 @@ func asksFor(t *testing.T, wire sdk.Connection, id int) map[string]any {
 		}
 	}
 }
+
+// gated is a host whose pages of facts wait.
+type gated struct {
+	*node
+	gate chan struct{} // a place for each page that may be answered
+
+	mu        sync.Mutex
+	now, most int // pages that are asked for at a time
+}
+
+func (h *gated) Facts(ctx context.Context, r messages.Subscribe, _ int) (FactPage, error) {
+	h.mu.Lock()
+	h.now++
+	h.most = max(h.most, h.now)
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.now--
+	}()
+	select {
+	case <-h.gate:
+		return FactPage{Next: r.After}, nil
+	case <-ctx.Done():
+		return FactPage{}, ctx.Err()
+	}
+}
+
+// A client has 32 polls at work. More wait, and each is answered; a tool is called meanwhile.
+func TestAClientHasFewPollsAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const polls = 100
+		h := &gated{node: newNode(), gate: make(chan struct{})}
+		s := New(Options{Host: h, Scope: "mcp"})
+		defer s.Close()
+		ours, theirs := sdk.NewInMemoryTransports()
+		c := s.newClient()
+		served := make(chan error, 1)
+		go func() { served <- c.sdk.Run(t.Context(), ours) }()
+		wire, err := theirs.Connect(t.Context())
+		require.NoError(t, err)
+		ask := func(id int, method, params string) {
+			t.Helper()
+			is, err := jsonrpc.MakeID(float64(id))
+			require.NoError(t, err)
+			require.NoError(t, wire.Write(t.Context(), &jsonrpc.Request{ID: is, Method: method, Params: json.RawMessage(params)}))
+		}
+		answered := func() (id any) {
+			t.Helper()
+			m, err := wire.Read(t.Context())
+			require.NoError(t, err)
+			reply := m.(*jsonrpc.Response)
+			require.NoError(t, reply.Error)
+			return reply.ID.Raw()
+		}
+		for id := range polls {
+			ask(id, "events/poll", `{"name":"job.finished","cursor":"x:0","_meta":`+ofRevision+`}`)
+		}
+		synctest.Wait()
+		h.mu.Lock()
+		require.Equal(t, maxReads, h.now)
+		h.mu.Unlock()
+		ask(polls, "tools/call", `{"name":"list","arguments":{},"_meta":`+ofRevision+`}`)
+		require.EqualValues(t, polls, answered())
+		close(h.gate)
+		ids := map[any]bool{}
+		for range polls {
+			ids[answered()] = true
+		}
+		require.Len(t, ids, polls)
+		require.Equal(t, maxReads, h.most)
+		require.NoError(t, wire.Close())
+		<-served
+		c.leave()
+	})
+}

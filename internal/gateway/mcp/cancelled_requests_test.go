@@ -18,7 +18,7 @@ func TestACancelledRequestHasNoResponse(t *testing.T) {
 	require.NoError(t, err)
 	out, toClient, err := os.Pipe()
 	require.NoError(t, err)
-	c, err := (&stdioTransport{fromClient, toClient}).Connect(t.Context())
+	c, err := newStdioTransport(fromClient, toClient).Connect(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _, _ = in.Close(), out.Close(), c.Close() })
 	heard := func(line string) {
@@ -72,7 +72,7 @@ func TestAnIDIsUsedOnceAtATime(t *testing.T) {
 	out, toClient, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, out.SetReadDeadline(time.Now().Add(tooLong)))
-	c, err := (&stdioTransport{fromClient, toClient}).Connect(t.Context())
+	c, err := newStdioTransport(fromClient, toClient).Connect(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _, _ = in.Close(), out.Close(), c.Close() })
 	said := bufio.NewScanner(out)

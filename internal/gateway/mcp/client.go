@@ -9,6 +9,7 @@ import (
 
 	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp/events"
 	"troupe/internal/gateway/mcp/tasks"
 	"troupe/internal/gateway/mcp/web"
 	"troupe/messages"
@@ -20,6 +21,7 @@ type client struct {
 	*Server
 	sdk   *sdk.Server
 	calls chan struct{}   // one entry for each running tool
+	reads chan struct{}   // one for each request that reads events or resources
 	ctx   context.Context //nolint:containedctx // of all its calls
 	end   context.CancelFunc
 	tasks *tasks.Store
@@ -34,14 +36,16 @@ type client struct {
 	flights          map[messages.UID]*activeRun  // runs whose call has asked for input
 	listed           map[messages.JobID][]string  // resources by job
 	order            []messages.JobID             // of the jobs in listed, oldest first
+	watchers         map[chan struct{}]bool       // of open streams of events
 	dialect          *dialectSession              // nil: not opened yet, or the core tools
 	left             sync.Once
 }
 
 func (s *Server) newClient() *client {
 	c := &client{
-		Server: s, calls: make(chan struct{}, maxCalls), backgroundJobs: map[messages.UID]*trackedJob{},
+		Server: s, calls: make(chan struct{}, maxCalls), reads: make(chan struct{}, maxReads), backgroundJobs: map[messages.UID]*trackedJob{},
 		flights: map[messages.UID]*activeRun{}, listed: map[messages.JobID][]string{},
+		watchers: map[chan struct{}]bool{},
 	}
 	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's, which would keep abandoned clients in memory
 	c.sdk = sdk.NewServer(s.describe(), &sdk.ServerOptions{
@@ -55,8 +59,11 @@ func (s *Server) newClient() *client {
 	if err := c.tasks.Serve(c.sdk); err != nil {
 		panic("cannot serve the extension of tasks: " + err.Error()) // only if a method is registered twice
 	}
+	if err := events.Serve(c.sdk, events.Options{Source: eventSource{c}, Relay: s.relay}); err != nil {
+		panic("cannot serve the extension of events: " + err.Error()) // only if a method is standard
+	}
 	c.sdk.AddSendingMiddleware(c.afterAck)
-	c.sdk.AddReceivingMiddleware(c.afterReply, c.watch, web.EndCalls)
+	c.sdk.AddReceivingMiddleware(c.afterReply, c.watch, web.EndCalls, c.bounded)
 	if s.options.Dialect != nil {
 		c.addDialect(s.options.Dialect)
 	} else {
@@ -83,6 +90,24 @@ func (c *client) watch(next sdk.MethodHandler) sdk.MethodHandler {
 					_ = session.Wait()
 					c.leave()
 				})
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// bounded bounds the requests for events and resources, each of which asks the host. They have a
+// bound of their own, since a client whose calls all wait can still poll. They are short: one above
+// the bound waits.
+func (c *client) bounded(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch method {
+		case "events/list", "events/poll", "resources/list", "resources/read", subscribeMethod, "completion/complete":
+			select {
+			case c.reads <- struct{}{}:
+				defer func() { <-c.reads }()
+			case <-ctx.Done():
+				return nil, ctx.Err()
 			}
 		}
 		return next(ctx, method, req)

@@ -121,7 +121,7 @@ func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Impleme
 
 // closes ends the session of a client that has left.
 func (c *client) closes(s *dialectSession) {
-	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
+	ctx, cancel := context.WithTimeout(context.Background(), dialect.LeavePatience)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
 		c.log.Warn("cannot end the session of a client", "scope", c.scope, "error", err)

@@ -18,19 +18,23 @@
 //	closing_host.go        the host of a dialect session; leaves its jobs to the scope
 //	dialect_session.go     calls, notices and progress of a dialect's tools
 //	elicit.go              asks the client for the input of a job
+//	event_source.go        facts as events of the extension
 //	host.go                the interface to the node or daemon
 //	job_events.go          receives the facts of the clients' jobs
+//	leave.go               opens the scope of a client and ends it
 //	notices.go             reports the end of a background job once
 //	output.go              parts of outputs as text
 //	progress.go            progress of a waiting call
 //	resources.go           records and outputs as resources
 //	run.go                 the tool run
-//	scope.go               the scope of a client and its lease
+//	screen_of.go           the screen of a program that takes the whole screen
+//	search.go              the lines of an output that match a pattern
 //	server.go              options, limits, start and end of the server
 //	stateless_client.go    clients of revisions without sessions
 //	stdin_feed.go          writes the standard input of a job
 //	stdio_transport.go     messages over stdin and stdout
 //	subscribe.go           subscriptions to resources
+//	stdio_writer.go        writes them, so that no reply waits for a client that does not read
 //	task.go                a run as a task
 //	tools.go               the other tools, and the result of a call
 //	wait.go                the tool wait

@@ -11,24 +11,17 @@ import (
 // those of ctx.
 type Host interface {
 	dialect.Host
-	// Lease opens a scope and holds it. If the lease breaks because its holder has
-	// died, the scope ends. Detached and promoted jobs keep running.
-	Lease(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) (Lease, error)
+	dialect.Leaser
+	// Facts returns the facts recorded by now that r asks for, oldest first, at most most of
+	// them. messages.FactsDropped stands for those that are not held any more. With r.Now it
+	// returns only the number of the newest.
+	Facts(ctx context.Context, r messages.Subscribe, most int) (FactPage, error)
 }
 
 // Results of a host, as dialects have them.
 type (
-	Text  = dialect.Text
-	Bytes = dialect.Bytes
+	Text     = dialect.Text
+	Bytes    = dialect.Bytes
+	FactPage = dialect.FactPage
+	Lease    = dialect.Lease
 )
-
-// Lease is a held scope.
-type Lease interface {
-	// Broken returns a channel that is closed when the lease breaks.
-	Broken() <-chan struct{}
-	// Again renews a broken lease if its host is back. It never reopens an ended scope:
-	// another client may have ended it.
-	Again(ctx context.Context) (Lease, error)
-	// End ends the scope. It returns when only kept jobs are left.
-	End(ctx context.Context) error
-}

@@ -13,9 +13,14 @@ import (
 type jobEvents struct {
 	turn sync.Mutex // held while the subscription starts
 
-	mu   sync.Mutex
-	open bool // facts arrive
-	full bool // facts of all kinds arrive
+	mu      sync.Mutex
+	full    bool          // facts of all kinds are wanted
+	current *subscription // whose facts arrive; nil: none
+}
+
+// subscription is one subscription to facts: of all kinds if full, else to ends.
+type subscription struct {
+	full bool
 	stop context.CancelFunc
 }
 
@@ -23,7 +28,34 @@ type jobEvents struct {
 func (e *jobEvents) covers(full bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.open && (e.full || !full)
+	return e.current != nil && (e.current.full || !full)
+}
+
+// wants remembers that facts of all kinds are wanted, and returns whether they are.
+func (e *jobEvents) wants(full bool) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.full = e.full || full
+	return e.full
+}
+
+// begun puts a subscription in the place of the one before, which ends.
+func (e *jobEvents) begun(s *subscription) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.current != nil {
+		e.current.stop()
+	}
+	e.current = s
+}
+
+// ended removes a subscription, unless another has replaced it.
+func (e *jobEvents) ended(s *subscription) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.current == s {
+		e.current = nil
+	}
 }
 
 // listen starts to receive facts and asks for earlier ends. It also restarts after the
@@ -38,14 +70,10 @@ func (s *Server) listen(ctx context.Context, full bool) error {
 	if e.covers(full) {
 		return nil
 	}
-	e.mu.Lock()
-	full = full || e.full
-	before := e.stop
 	on, stop := context.WithCancel(s.ctx)
-	e.stop, e.full = stop, full
-	e.mu.Unlock()
+	next := &subscription{e.wants(full), stop}
 	begun, failed := make(chan struct{}), make(chan error, 1)
-	s.work.Go(func() { failed <- s.follow(on, full, begun) })
+	s.work.Go(func() { failed <- s.follow(on, next, begun) })
 	select {
 	case <-begun:
 	case err := <-failed:
@@ -53,9 +81,6 @@ func (s *Server) listen(ctx context.Context, full bool) error {
 	case <-ctx.Done():
 		stop()
 		return ctx.Err()
-	}
-	if before != nil {
-		before()
 	}
 	s.mu.Lock()
 	clients := s.all()
@@ -68,22 +93,18 @@ func (s *Server) listen(ctx context.Context, full bool) error {
 
 // follow gives each fact of a job to its client. It returns when ctx ends or the host
 // stays away.
-func (s *Server) follow(ctx context.Context, full bool, begun chan struct{}) error {
-	e := &s.events
-	opened := sync.OnceFunc(func() {
-		e.mu.Lock()
-		e.open = true
-		e.mu.Unlock()
-		close(begun)
-	})
+func (s *Server) follow(ctx context.Context, of *subscription, begun chan struct{}) error {
 	defer func() {
-		if ctx.Err() == nil { // no later call has replaced this one
-			e.mu.Lock()
-			e.open = false
-			e.mu.Unlock()
+		of.stop()
+		if s.ctx.Err() == nil { // else no call may begin another
+			s.events.ended(of)
 		}
 	}()
-	for fact, err := range s.options.Host.Events(ctx, messages.Filter{Scope: s.scopes(), Ends: !full}, opened) {
+	opened := sync.OnceFunc(func() {
+		s.events.begun(of)
+		close(begun)
+	})
+	for fact, err := range s.options.Host.Events(ctx, messages.Filter{Scope: s.scopes(), Ends: !of.full}, opened) {
 		if err != nil {
 			return err
 		}

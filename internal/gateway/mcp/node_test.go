@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"iter"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,25 @@ import (
 
 	"troupe/messages"
 )
+
+// leaser is a host that gives one lease, which stays, and nothing else.
+type leaser struct {
+	Host
+	mu   sync.Mutex
+	path messages.ScopePath // of the lease
+}
+
+func (l *leaser) Lease(_ context.Context, path messages.ScopePath, _ messages.ScopeQuota) (Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.path = path
+	return lasting{}, nil
+}
+
+type lasting struct{ Lease }
+
+func (lasting) Broken() <-chan struct{}   { return nil }
+func (lasting) End(context.Context) error { return nil }
 
 // node is a host whose jobs the test plays.
 type node struct {

@@ -88,32 +88,35 @@ const maxLastLines = 16
 const lastLinesTime = time.Second
 
 // takeNotices returns the notices for a result and forgets them. A result without a reader, since
-// its call was given up, gets none.
-func (c *client) takeNotices(ctx context.Context) []core.Notice {
-	last := c.lastLines(ctx)
+// its call was given up, gets none. What comes meanwhile is for the next result.
+func (c *client) takeNotices(ctx context.Context) (all []core.Notice) {
+	c.mu.Lock()
+	due := slices.Clone(c.pending)
+	c.mu.Unlock()
+	last := c.lastLines(ctx, due)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() != nil {
 		return nil
 	}
-	all := c.pending
-	c.pending = nil
-	for i := range all {
-		all[i].LastLine = last[all[i].Job.UID]
-	}
+	c.pending = slices.DeleteFunc(c.pending, func(n core.Notice) bool {
+		is := slices.ContainsFunc(due, func(d core.Notice) bool { return d.Job.UID == n.Job.UID })
+		if is {
+			n.LastLine = last[n.Job.UID]
+			all = append(all, n)
+		}
+		return is
+	})
 	return all
 }
 
 // lastLines returns the last lines of the jobs of the first notices. A notice without one says
 // less.
-func (c *client) lastLines(ctx context.Context) map[messages.UID]string {
-	c.mu.Lock()
-	some := slices.Clone(c.pending[:min(len(c.pending), maxLastLines)])
-	c.mu.Unlock()
+func (c *client) lastLines(ctx context.Context, of []core.Notice) map[messages.UID]string {
 	ctx, cancel := context.WithTimeout(ctx, lastLinesTime)
 	defer cancel()
 	last := map[messages.UID]string{}
-	for _, n := range some {
+	for _, n := range of[:min(len(of), maxLastLines)] {
 		if page, err := c.outputTail(ctx, n.Job, maxProgress); err == nil {
 			last[n.Job.UID] = lastOf(page.Text)
 		}
@@ -127,6 +130,7 @@ func (c *client) handle(fact messages.CommandFact) {
 	if _, ok := fact.(messages.CommandFinished); ok {
 		c.hasEnded(job)
 	}
+	c.wake()
 	c.updated(fact)
 }
 

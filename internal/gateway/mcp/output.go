@@ -36,12 +36,14 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 		return answer{}, err
 	}
 	out := &core.RunResult{ResultNotices: core.ResultNotices{Note: core.WaitCut("wait_seconds", in.WaitSeconds)}}
-	if in.From != nil {
+	if in.Pattern != "" {
+		out.OutputExcerpt, err = c.search(ctx, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v, Plain: true})
+	} else if in.From != nil {
 		out.OutputExcerpt, err = c.outputFrom(ctx, job, stream, *in.From, v.Bytes, wait)
 	} else {
 		var page messages.OutputPage
-		page, err = host.Ask(ctx, c.options.Host, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v, Plain: true})
-		out.OutputExcerpt = core.Page(page)
+		page, err = host.ReadFinal(ctx, c.options.Host, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v})
+		out.OutputExcerpt = c.pageOf(ctx, job, page, v.Bytes)
 	}
 	if err != nil {
 		return answer{}, err
@@ -52,6 +54,7 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 		}
 	}
 	out.JobRecord = c.record(ctx, job)
+	out.FullScreen = out.FullScreen || out.Screen
 	return answer{result: out, jobs: []messages.Record{job}}, nil
 }
 
@@ -78,8 +81,8 @@ func (c *client) outputTail(ctx context.Context, job messages.Record, most int) 
 	switch len(job.Output) {
 	case 0:
 	case 1:
-		page, err = host.Ask(ctx, c.options.Host, messages.ReadOutput{
-			Job: id, Stream: job.Output[0].Stream, View: messages.View{Kind: messages.ViewTail, Bytes: most}, Plain: true,
+		page, err = host.ReadFinal(ctx, c.options.Host, messages.ReadOutput{
+			Job: id, Stream: job.Output[0].Stream, View: messages.View{Kind: messages.ViewTail, Bytes: most},
 		})
 	default:
 		page, err = c.both(ctx, id, [2]int64{}, most)
@@ -92,8 +95,8 @@ func (c *client) outputTail(ctx context.Context, job messages.Record, most int) 
 
 // both returns the end of two streams, each after a byte.
 func (c *client) both(ctx context.Context, id messages.JobID, after [2]int64, most int) (messages.OutputPage, error) {
-	page, err := host.Ask(ctx, c.options.Host, messages.ReadOutput{
-		Job: id, Stream: messages.Both, View: messages.View{Kind: messages.ViewTail, Bytes: most}, After: after, Plain: true,
+	page, err := host.ReadFinal(ctx, c.options.Host, messages.ReadOutput{
+		Job: id, Stream: messages.Both, View: messages.View{Kind: messages.ViewTail, Bytes: most}, After: after,
 	})
 	page.Stream, page.From, page.To = messages.Merged, 0, 0 // of no single stream
 	return page, err
@@ -129,11 +132,14 @@ func (c *call) outputFrom(ctx context.Context, job messages.Record, stream messa
 			return core.OutputExcerpt{}, err
 		}
 		more := b.Next < b.Size
-		s := shownBytes(before, b, stream, from, most, !more && job.State.Ended())
+		p := part{Bytes: b, before: before, stream: stream, from: from, cols: job.Terminal.Cols, alt: c.alternate(ctx, job, stream, from, b)}
+		s, full := p.shown(most, !more && job.State.Ended())
 		if s.Next == from && size > maxSequence {
-			s = shownBytes(before, b, stream, from, most, true)
+			s, full = p.shown(most, true)
 		}
 		switch {
+		case full && (s.Next > from || wait == 0):
+			return c.screenOf(ctx, job, s, most), nil
 		case s.Next > from || wait == 0 && !more:
 			return s, nil
 		case more: // the sequence is longer than the requested bytes
@@ -173,63 +179,80 @@ func (c *call) before(ctx context.Context, id messages.JobID, stream messages.St
 // maxSequence exceeds any real terminal sequence. A longer one is treated as text.
 const maxSequence = 5 << 18
 
-// shownBytes returns a part of a stream as text of at most most bytes. It leaves an
-// incomplete sequence at the end to the next part. It skips the rest of one that began
-// before.
-func shownBytes(before []byte, b Bytes, stream messages.Stream, from int64, most int, last bool) core.OutputExcerpt {
-	rest := new(view.Cleaner).Begin(before, b.Data)
-	text, n, cut := cleaned(before, b.Data[rest:], most, last)
-	s := core.OutputExcerpt{Output: text, From: from, Next: b.Next, Bytes: b.Size, Truncated: cut || b.Next < b.Size}
+// part is a part of a stream that follows other bytes.
+type part struct {
+	Bytes
+	before []byte
+	stream messages.Stream
+	from   int64
+	cols   int  // width of the terminal; 0: none
+	alt    bool // the alternate screen is shown before it
+}
+
+// shown returns the part as text of at most most bytes. It leaves an incomplete sequence at
+// the end to the next part. It skips the rest of one that began before. full reports that the
+// output ends on the alternate screen.
+func (p part) shown(most int, last bool) (s core.OutputExcerpt, full bool) {
+	c := view.Cleaner{Final: true, Cols: p.cols}
+	rest := c.Begin(p.before, p.Data)
+	c.Enter(p.alt)
+	text, n, cut, full := cleaned(c, p.Data[rest:], most, last)
+	s = core.OutputExcerpt{Output: text, From: p.from, Next: p.Next, Bytes: p.Size, Truncated: cut || p.Next < p.Size}
 	if n > 0 || last {
-		n, s.From = rest+n, from+int64(rest)
+		n, s.From = rest+n, p.from+int64(rest)
 	}
-	if n < len(b.Data) {
-		s.Next = from + int64(n)
-		for _, g := range b.Gaps {
+	if n < len(p.Data) {
+		s.Next = p.from + int64(n)
+		for _, g := range p.Gaps {
 			if n > 0 && g.From < s.Next {
 				s.Next += g.To - g.From
 			}
 		}
 	}
-	if stream != messages.Merged {
-		s.Stream = stream.String()
+	if p.stream != messages.Merged {
+		s.Stream = p.stream.String()
 	}
-	s.Missing = missing(b.Gaps)
-	return s
+	s.Missing = missing(p.Gaps)
+	return s, full && s.Next >= p.Size
 }
 
-// cleaned returns the text of the first n bytes of p, which follow before. cut reports
-// that more text follows. A single character may exceed most.
-func cleaned(before, p []byte, most int, last bool) (text string, n int, cut bool) {
-	var ahead, whole, c view.Cleaner
-	for _, each := range []*view.Cleaner{&ahead, &whole, &c} {
-		each.Begin(before, p)
+// cleaned returns the text of the first n bytes of p. cut reports that more text follows. A
+// single character or sequence may exceed most. full reports that the alternate screen is shown after n
+// bytes.
+func cleaned(c view.Cleaner, p []byte, most int, last bool) (text string, n int, cut, full bool) {
+	known := func(n int) int {
+		try := c.Clone()
+		try.Append(nil, p[:n])
+		return n - try.Held()
 	}
-	ahead.Append(nil, p)
+	textOf := func(n int) string {
+		try := c.Clone()
+		text := try.End(try.Append(nil, p[:n]))
+		full = try.FullScreen()
+		return string(text)
+	}
 	if n = len(p); !last {
-		n -= ahead.Held()
+		n = known(n)
 	}
-	all := whole.End(whole.Append(nil, p[:n]))
-	if len(all) <= most {
-		return string(all), n, false
+	if text = textOf(n); len(text) <= most {
+		return text, n, false, full
 	}
-	var out []byte
-	to, done := 0, 0 // complete text and bytes so far
-	for i := range n {
-		out = c.Append(out, p[i:i+1])
-		known := i + 1 - c.Held() // includes a lone held byte
-		if c.Held() > 1 || known == done {
-			continue
+	fits, tooLong := 0, n
+	for tooLong-fits > 1 {
+		if middle := (fits + tooLong) / 2; len(textOf(known(middle))) <= most {
+			fits = middle
+		} else {
+			tooLong = middle
 		}
-		if len(out) > most && to > 0 {
-			break
-		}
-		to, done = len(out), known
 	}
-	if to == 0 {
-		return string(all), n, false
+	if fits = known(fits); fits == 0 {
+		fits = known(tooLong)
 	}
-	return string(out[:to]), done, done < n
+	if fits == 0 { // the output ends within a sequence
+		return text, n, false, full
+	}
+	text = textOf(fits)
+	return text, fits, fits < n, full
 }
 
 // missing converts gaps to those of a result.

@@ -74,7 +74,7 @@ func writer(t *testing.T, data string, later ...string) (*call, *written) {
 // Read part by part, an output is what it is as a whole.
 func TestPartsOfAnMCPOutputAreAllOfIt(t *testing.T) {
 	bits := []string{
-		"text", "\n", "\r\n", "\r", "é", "漢", "\xe2\x82", "\xff", "\u202e", "\x00", "\x1b[31m", "\x1b[38;5;1m", "\x1b[3\n1m", "\x1b]0;title\a",
+		"text", "\n", "\r\n", "é", "漢", "\xe2\x82", "\xff", "\u202e", "\x00", "\x1b[31m", "\x1b[38;5;1m", "\x1b[3\n1m", "\x1b]0;title\a",
 		"\x1bP1$r0m\x1b\\", "\x1b[", "\x1b]", strings.Repeat("x", 50), "\x1b]8;;http://a.long.place/\x1b\\link",
 	}
 	c, w := writer(t, "")
@@ -82,7 +82,7 @@ func TestPartsOfAnMCPOutputAreAllOfIt(t *testing.T) {
 		all := strings.Join(rapid.SliceOfN(rapid.SampledFrom(bits), 0, 40).Draw(t, "output"), "")
 		most := rapid.IntRange(1, 60).Draw(t, "most")
 		w.data[messages.Merged] = all
-		var whole view.Cleaner
+		whole := view.Cleaner{Final: true}
 		want := string(whole.End(whole.Append(nil, []byte(all))))
 		got, from := "", int64(0)
 		for from < int64(len(all)) {
@@ -110,9 +110,12 @@ func TestAPartOfAnMCPOutputThatGoesOn(t *testing.T) {
 		want  string
 		next  int64
 	}{
-		{"a\r", 0, nil, "a", 1},
-		{"a\r", 1, nil, "", 1},
-		{"a\r", 1, []string{"\nb"}, "\nb", 4},
+		{"a\r", 0, nil, "a", 2},
+		{"a\r", 1, nil, "", 2},
+		{"a\r", 2, []string{"\nb"}, "\nb", 4},
+		{"10%\r20%", 0, nil, "20%", 7},
+		{"10%\r20%", 3, []string{"\r30%"}, "20%", 7},
+		{"10%\r20%", 7, []string{"\r30%"}, "30%", 11},
 		{"a\xe2", 1, []string{"\x82", "\xac"}, "€", 4},
 		{"a\x1b[3", 1, []string{"1mred"}, "red", 9},
 	} {
@@ -172,8 +175,8 @@ func TestAnMCPOutputOfBrokenCharacters(t *testing.T) {
 	c, _ := writer(t, "\r"+strings.Repeat("\xe2\x82", 50))
 	s, err := c.outputFrom(t.Context(), messages.Record{State: messages.Finished}, messages.Merged, 0, 12, 0)
 	require.NoError(t, err)
-	require.Equal(t, "\n\uFFFD\uFFFD", s.Output)
-	require.EqualValues(t, 3, s.Next)
+	require.Equal(t, strings.Repeat("\uFFFD", 4), s.Output)
+	require.EqualValues(t, 5, s.Next)
 }
 
 // A sequence that is longer than what was asked for is gone over.
@@ -188,7 +191,7 @@ func TestALongSequenceInAnMCPOutput(t *testing.T) {
 // The place behind a gap is not that of as many bytes.
 func TestAPartOfAnMCPOutputThatIsCutBehindAGap(t *testing.T) {
 	b := Bytes{Data: bytes.Repeat([]byte{'x'}, 20), Next: 120, Size: 200, Gaps: []messages.OutputGap{{From: 5, To: 105}}}
-	s := shownBytes(nil, b, messages.Merged, 0, 10, false)
+	s, _ := part{Bytes: b}.shown(10, false)
 	require.Equal(t, strings.Repeat("x", 10), s.Output)
 	require.EqualValues(t, 110, s.Next)
 }
@@ -243,4 +246,46 @@ func TestAnOlderHostShowsNoTwoStreams(t *testing.T) {
 	require.Equal(t, s, a.result.(*core.RunResult).OutputExcerpt)
 	_, err = c.outputTail(t.Context(), job, 99)
 	require.Error(t, err, "who needs no result is shown nothing")
+}
+
+// pagesOfMatches is a host that answers a search with given pages.
+type pagesOfMatches struct {
+	*node
+	pages []messages.OutputPage
+	asked []messages.View
+}
+
+func (p *pagesOfMatches) View(_ context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	p.asked = append(p.asked, r.View)
+	page := p.pages[0]
+	p.pages = p.pages[1:]
+	return page, nil
+}
+
+// A search shows as many pages as fit, and says where it goes on.
+func TestSearchOfMCPGoesOn(t *testing.T) {
+	p := &pagesOfMatches{node: newNode(), pages: []messages.OutputPage{
+		{Text: "1:a\n", To: 10, Bytes: 40, Matches: 1, Next: "10.2.0.4", Truncated: true},
+		{To: 20, Bytes: 40, Next: "20.3.0.4", Truncated: true},
+		{Text: strings.Repeat("x", 60), From: 20, To: 30, Bytes: 40, Matches: 2, Next: "30.4.0.9", Truncated: true},
+	}}
+	c := enteredAt(t, p).calling()
+	v, bad := core.Read{Pattern: "a", Context: 1, MaxBytes: 100}.View()
+	require.Nil(t, bad)
+	s, err := c.search(t.Context(), messages.ReadOutput{View: v})
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "10.2.0.4", "20.3.0.4"}, []string{p.asked[0].Cursor, p.asked[1].Cursor, p.asked[2].Cursor})
+	require.Equal(t, 96, p.asked[2].Bytes)
+	require.Equal(t, "1:a\n"+strings.Repeat("x", 60), s.Output)
+	r := core.RunResult{OutputExcerpt: s}
+	require.Contains(t, r.Text(), "[3 lines match in bytes 0 to 30 of 40; for more give the same pattern and cursor 30.4.0.9]\n")
+	p.pages = []messages.OutputPage{{To: 40, Bytes: 40}}
+	s, err = c.search(t.Context(), messages.ReadOutput{View: v})
+	require.NoError(t, err)
+	r = core.RunResult{OutputExcerpt: s}
+	require.Contains(t, r.Text(), "[no line matches]\n")
+	for _, bad := range []core.Read{{Pattern: "a", Line: 1}, {Pattern: "a", Tail: 1}, {Context: 1}, {Cursor: "1"}, {Pattern: "a", Context: -1}} {
+		_, err := bad.View()
+		require.NotNil(t, err, bad)
+	}
 }

@@ -80,3 +80,7 @@ func (s *slow) Do(ctx context.Context, r messages.Refusable) (any, error) { retu
 func (h *inn) Do(ctx context.Context, r messages.Refusable) (any, error) { return played(ctx, h, r) }
 
 func (h *oneJob) Do(ctx context.Context, r messages.Refusable) (any, error) { return played(ctx, h, r) }
+
+func (p *pagesOfMatches) Do(ctx context.Context, r messages.Refusable) (any, error) {
+	return played(ctx, p, r)
+}

@@ -230,8 +230,8 @@ func waitsNote(job messages.Record) string {
 
 // shown returns the result of a job with the output in the reply to its run.
 func (c *call) shown(ctx context.Context, job messages.Record, text Text, most int, note string) (answer, error) {
-	// A partial output in the reply has no offsets.
-	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 {
+	// A partial output in the reply has no offsets, and is not final.
+	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 || text.Redrawn {
 		return c.tell(ctx, job, most, note)
 	}
 	out := &core.RunResult{JobRecord: c.record(ctx, job), ResultNotices: core.ResultNotices{Note: note}}
@@ -254,7 +254,8 @@ func (c *call) tell(ctx context.Context, job messages.Record, most int, note str
 	if page, err = instead(job, page, err); err != nil {
 		return answer{}, err
 	}
-	out := &core.RunResult{JobRecord: c.record(ctx, job), OutputExcerpt: core.Page(page), ResultNotices: core.ResultNotices{Note: note}}
+	out := &core.RunResult{JobRecord: c.record(ctx, job), OutputExcerpt: c.pageOf(ctx, job, page, most), ResultNotices: core.ResultNotices{Note: note}}
+	out.FullScreen = out.Screen
 	return answer{result: out, jobs: []messages.Record{job}, links: links(job, out.Truncated)}, nil
 }
 

@@ -13,7 +13,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"troupe/internal/dialect"
 	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp/events"
 	"troupe/internal/gateway/mcp/tasks"
 	"troupe/internal/gateway/mcp/web"
 	"troupe/messages"
@@ -24,6 +26,7 @@ const (
 	defaultJobs     = 256 // live jobs
 	defaultSessions = 64  // sessions
 	maxCalls        = 32  // concurrent tools of one client
+	maxReads        = 32  // concurrent requests of one client for events and resources
 	maxTasks        = 256 // tasks, including finished ones
 	maxLive         = 14  // running tasks: each takes two connections besides those of the calls
 	maxListed       = 256 // jobs among the listed resources
@@ -51,10 +54,11 @@ type Server struct {
 	log     *slog.Logger
 	ctx     context.Context //nolint:containedctx // of work outside calls
 	end     context.CancelFunc
+	relay   *events.Relay // of the streams of events
 
 	mu      sync.Mutex
 	events  jobEvents
-	hold    *scopeHold                  // of a scope; nil: nothing has run yet
+	hold    *dialect.ScopeHold          // of a scope; nil: nothing has run yet
 	base    messages.ScopePath          // parent of the clients' scopes
 	clients map[string]*client          // by the last name of their scope
 	shared  map[string]*statelessClient // of revisions without sessions, by ClientHeader
@@ -67,7 +71,7 @@ func New(o Options) *Server {
 	o.Quota.Jobs = cmp.Or(o.Quota.Jobs, defaultJobs)
 	o.Quota.Sessions = cmp.Or(o.Quota.Sessions, defaultSessions)
 	o.Window = cmp.Or(o.Window, core.DefaultBytes)
-	s := &Server{options: o, log: o.Log, base: o.Scope, clients: map[string]*client{}, shared: map[string]*statelessClient{}}
+	s := &Server{options: o, log: o.Log, base: o.Scope, relay: events.NewRelay(), clients: map[string]*client{}, shared: map[string]*statelessClient{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -84,14 +88,17 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	c := s.newClient()
 	defer c.leave()
 	defer context.AfterFunc(ctx, c.end)() // otherwise it would wait for calls without a reader
-	return c.sdk.Run(ctx, tasks.Transport(&stdioTransport{in, out}))
+	t := newStdioTransport(in, out)
+	defer t.finish()
+	return c.sdk.Run(ctx, s.relay.Transport(tasks.Transport(t)))
 }
 
 // Handler serves clients over HTTP, until Close of the endpoint. Wrap it in
 // http.RequireToken.
 func (s *Server) Handler(o web.Options) (http.Handler, *web.Endpoint) {
 	endpoint := web.Handler(s.choose, o)
-	return skipMark(tasks.Handler(cmp.Or(o.MaxBody, web.DefaultMaxBody), endpoint)), endpoint
+	limit := cmp.Or(o.MaxBody, web.DefaultMaxBody)
+	return skipMark(tasks.Handler(limit, s.relay.Handler(limit, endpoint))), endpoint
 }
 
 // Close ends every client and its jobs, unless they outlive it. It returns when they
@@ -116,8 +123,8 @@ func (s *Server) Close() {
 	held := s.hold
 	s.mu.Unlock()
 	if held != nil {
-		if err := held.end(); err != nil {
-			s.log.Warn("cannot end the scope of the clients", "scope", held.path, "error", err)
+		if err := held.End(); err != nil {
+			s.log.Warn("cannot end the scope of the clients", "scope", held.Path, "error", err)
 		}
 	}
 	s.work.Wait()

@@ -22,30 +22,38 @@ const maxBatch = 1000
 
 var errBatch = fmt.Errorf("a batch has from 1 to %d messages", maxBatch)
 
-// stdioTransport is the transport of stdio. A line has one message or a batch, whose
-// messages are answered one by one. An invalid line gets an error reply and ends
+// stdioTransport is the transport of stdio, for one connection. A line has one message or a
+// batch, whose messages are answered one by one. An invalid line gets an error reply and ends
 // nothing; the SDK's transport would end with it.
 type stdioTransport struct {
-	in  io.ReadCloser
-	out io.WriteCloser
+	in   io.ReadCloser
+	conn *stdioConn
+}
+
+func newStdioTransport(in io.ReadCloser, out io.WriteCloser) *stdioTransport {
+	c := &stdioConn{in: in, heard: make(chan readResult), closed: make(chan struct{})}
+	c.writer = newStdioWriter(out, c.owed.sends, c.closed)
+	return &stdioTransport{in, c}
 }
 
 // Connect implements sdk.Transport.
 func (l *stdioTransport) Connect(context.Context) (sdk.Connection, error) {
-	c := &stdioConn{stdioTransport: l, heard: make(chan readResult), closed: make(chan struct{})}
-	go c.listen() // ends after Close if that unblocks the stream's readers
-	return c, nil
+	go l.conn.writer.run() // ends after Close if the client reads, or a close unblocks the writer
+	go l.conn.listen()     // ends after Close if that unblocks the stream's readers
+	return l.conn, nil
 }
+
+// finish waits until the client has read its replies, after the end of the connection.
+func (l *stdioTransport) finish() { l.conn.writer.finish() }
 
 // stdioConn is a connection over lines.
 type stdioConn struct {
-	*stdioTransport
+	in     io.ReadCloser
+	writer *stdioWriter
 	heard  chan readResult
 	closed chan struct{}
 	close  sync.Once
 	owed   pendingRequests
-
-	writing sync.Mutex
 }
 
 // readResult is a message, or why no more follow.
@@ -64,6 +72,8 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return it.message, it.err
 	case <-c.closed:
 		return nil, io.EOF
+	case <-c.writer.ended: // no reply would arrive
+		return nil, c.writer.failure()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -75,25 +85,21 @@ func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	line, err := jsonrpc.EncodeMessage(m)
-	if err != nil || !c.owed.sends(m) {
+	if err != nil {
 		return err
 	}
-	return c.write(line)
+	if _, reply := m.(*jsonrpc.Response); reply {
+		return c.writer.reply(m, line)
+	}
+	return c.writer.turn(ctx, line)
 }
 
-// Close implements sdk.Connection.
+// Close implements sdk.Connection. The writer closes the output when the replies are written.
 func (c *stdioConn) Close() (err error) {
 	c.close.Do(func() {
 		close(c.closed)
-		err = errors.Join(c.in.Close(), c.out.Close())
+		err = c.in.Close()
 	})
-	return err
-}
-
-func (c *stdioConn) write(line []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	_, err := c.out.Write(append(line, '\n'))
 	return err
 }
 
@@ -104,29 +110,29 @@ func (c *stdioConn) answer(id json.RawMessage, why *jsonrpc.Error) {
 	why.Message = core.Preview(why.Message) // it may quote the message
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": why})
 	if err == nil {
-		_ = c.write(line) // fails only if the client has left
+		_ = c.writer.reply(nil, line) // fails only if the client has left
 	}
 }
 
-// taken refuses a request whose id is in use, under that id. The SDK would ignore the
-// request, and its sender would wait forever.
-func (c *stdioConn) taken(m jsonrpc.Message) {
+// refuses answers a request that cannot be accepted, under its id. The SDK would ignore one
+// whose id is in use, and its sender would wait forever.
+func (c *stdioConn) refuses(m jsonrpc.Message, why *jsonrpc.Error) {
 	if id, err := json.Marshal(m.(*jsonrpc.Request).ID.Raw()); err == nil {
-		c.answer(id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request with this id is under way; give each one of its own"})
+		c.answer(id, why)
 	}
 }
 
 // listen reads until the stream ends.
 func (c *stdioConn) listen() {
 	in := bufio.NewReaderSize(c.in, 64<<10)
-	for {
+	for c.writer.awaitRoom() {
 		line, err := c.next(in)
 		if errors.Is(err, io.EOF) && len(line) > 0 && !json.Valid(line) {
 			line, err = nil, io.ErrUnexpectedEOF
 		}
 		for _, m := range c.messages(line) {
-			if !c.owed.accept(m) {
-				c.taken(m)
+			if why := c.owed.accept(m); why != nil {
+				c.refuses(m, why)
 			} else if !c.pass(readResult{message: m}) {
 				return
 			}

@@ -159,9 +159,9 @@ func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolRes
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
 }
 
-// list lists the jobs and live shells of the client.
+// list lists the jobs, the tasks of its host and live shells of the client.
 func (c *call) list(ctx context.Context, in core.List) (answer, error) {
-	jobs, err := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope, Finished: in.All})
+	all, err := host.Ask(ctx, c.options.Host, messages.ListJobs{Scope: c.scope, Finished: in.All, Live: true})
 	if err != nil {
 		return answer{}, err
 	}
@@ -169,13 +169,16 @@ func (c *call) list(ctx context.Context, in core.List) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := &core.Jobs{Jobs: records(jobs)}
+	out := &core.Jobs{Jobs: records(all.Jobs)}
+	for _, t := range all.Tasks {
+		out.Tasks = append(out.Tasks, core.Task{Task: string(t.ID), Kind: t.Kind, State: t.State, Ended: t.Ended, Description: t.Description})
+	}
 	for _, s := range sessions {
 		if s.Backend == messages.BackendShell || s.Backend == messages.BackendShellPTY {
 			out.Sessions = append(out.Sessions, core.Session{Session: string(s.Session), Shell: s.Shell, Cwd: s.Dir, Running: s.Running, Queued: s.Queued})
 		}
 	}
-	return answer{result: out, jobs: jobs}, nil
+	return answer{result: out, jobs: all.Jobs}, nil
 }
 
 func records(jobs []messages.Record) []core.JobRecord {

@@ -61,7 +61,8 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 			if page, err = instead(job, page, err); err != nil {
 				return answer{}, err
 			}
-			seen.Output, seen.Truncated = page.Text, page.Truncated
+			shown := c.pageOf(ctx, job, page, most)
+			seen.Output, seen.Truncated, seen.FullScreen = shown.Output, shown.Truncated, shown.Screen
 			if err := c.grow(ctx, seen.Outputs, job, page); err != nil {
 				return answer{}, err
 			}

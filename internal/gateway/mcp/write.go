@@ -51,6 +51,7 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 		}
 	}
 	out.JobRecord = core.Tell(job, time.Now())
+	out.FullScreen = out.FullScreen || out.Screen
 	switch cut := core.WaitCut("wait_seconds", in.WaitSeconds); {
 	case job.WaitingForSecret:
 		out.Note = waitsNote(job)

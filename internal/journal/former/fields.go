@@ -110,7 +110,7 @@ func unsigned[T ~uint8 | ~uint64](f *fields, n uint64, p *T) {
 }
 
 // integer reads a signed number.
-func integer[T ~int8 | ~int | ~int64](f *fields, n uint64, p *T) {
+func integer[T ~int8 | ~int32 | ~int | ~int64](f *fields, n uint64, p *T) {
 	var zigzag uint64
 	unsigned(f, n, &zigzag)
 	v := int64(zigzag>>1) ^ -int64(zigzag&1)

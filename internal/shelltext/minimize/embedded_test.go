@@ -9,7 +9,7 @@ import (
 
 func TestBuiltinFiltersAreGood(t *testing.T) {
 	matched := map[string]bool{}
-	for _, program := range slices.Sorted(maps.Keys(families)) {
+	for _, program := range slices.Sorted(maps.Keys(families())) {
 		filters := builtin(program) // panics if it is not good
 		for _, f := range filters.all {
 			if whole(f.Command, program) {
@@ -26,7 +26,7 @@ func TestBuiltinFiltersAreGood(t *testing.T) {
 	}
 	for _, file := range files {
 		used := false
-		for _, family := range families {
+		for _, family := range families() {
 			used = used || family+".toml" == file.Name()
 		}
 		if !used {

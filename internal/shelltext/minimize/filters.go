@@ -188,10 +188,10 @@ var embedded embed.FS
 
 // builtin returns the built-in filters for a program, none for most.
 func builtin(program string) Filters {
-	if same, ok := sameFlags[program]; ok {
+	if same, ok := sameFlags()[program]; ok {
 		program = same
 	}
-	family, ok := families[program]
+	family, ok := families()[program]
 	if !ok {
 		if !testBinary(program) {
 			return Filters{}
@@ -220,16 +220,18 @@ func testBinary(program string) bool {
 }
 
 // families maps programs to the file with their filters.
-var families = map[string]string{
-	"git": "git", "gt": "git", "gh": "git",
-	"npm": "js", "npx": "js", "pnpm": "js", "yarn": "js", "bun": "js", "tsc": "js", "eslint": "js", "biome": "js", "jest": "js", "vitest": "js", "playwright": "js",
-	"cargo": "rust", "rustfmt": "rust",
-	"go": "go", "golangci-lint": "go",
-	"cmake": "cpp", "ctest": "cpp", "ninja": "cpp", "gtest": "cpp", "gtest-parallel": "cpp",
-	"dotnet": "jvm", "mvn": "jvm", "gradle": "jvm",
-	"docker": "cloud", "docker-compose": "cloud", "kubectl": "cloud", "helm": "cloud", "aws": "cloud",
-	"pytest": "python", "ruff": "python", "mypy": "python", "python": "python", "pip": "python", "uv": "python", "poetry": "python",
-	"rspec": "ruby", "rake": "ruby", "rails": "ruby", "rubocop": "ruby", "bundle": "ruby",
-	"brew": "system", "composer": "system", "curl": "system", "wget": "system", "psql": "system",
-	"tree": "system", "wc": "system", "du": "system", "df": "system",
+func families() map[string]string {
+	return map[string]string{
+		"git": "git", "gt": "git", "gh": "git",
+		"npm": "js", "npx": "js", "pnpm": "js", "yarn": "js", "bun": "js", "tsc": "js", "eslint": "js", "biome": "js", "jest": "js", "vitest": "js", "playwright": "js",
+		"cargo": "rust", "rustfmt": "rust",
+		"go": "go", "golangci-lint": "go",
+		"cmake": "cpp", "ctest": "cpp", "ninja": "cpp", "gtest": "cpp", "gtest-parallel": "cpp",
+		"dotnet": "jvm", "mvn": "jvm", "gradle": "jvm",
+		"docker": "cloud", "docker-compose": "cloud", "kubectl": "cloud", "helm": "cloud", "aws": "cloud",
+		"pytest": "python", "ruff": "python", "mypy": "python", "python": "python", "pip": "python", "uv": "python", "poetry": "python",
+		"rspec": "ruby", "rake": "ruby", "rails": "ruby", "rubocop": "ruby", "bundle": "ruby",
+		"brew": "system", "composer": "system", "curl": "system", "wget": "system", "psql": "system",
+		"tree": "system", "wc": "system", "du": "system", "df": "system",
+	}
 }

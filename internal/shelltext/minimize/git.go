@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // lockFiles are written and read by programs.
@@ -24,7 +25,9 @@ func diff(lines []string, _ run) ([]string, bool) {
 
 func isDiffHead(line string) bool { return strings.HasPrefix(line, "diff --git ") }
 
-var blobs = regexp.MustCompile(`^index [0-9a-f]{4,64}(,[0-9a-f]+)*\.\.[0-9a-f]{4,64}( \d{6})?$`)
+var blobs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^index [0-9a-f]{4,64}(,[0-9a-f]+)*\.\.[0-9a-f]{4,64}( \d{6})?$`)
+})
 
 func withoutLocks(lines []string) []string {
 	var kept []string
@@ -41,10 +44,10 @@ func withoutLocks(lines []string) []string {
 		case isDiffHead(line):
 			flush()
 			inHead, inLock = true, slices.Contains(lockFiles, path.Base(line))
-		case strings.HasPrefix(line, "commit ") && commitLine.MatchString(line):
+		case strings.HasPrefix(line, "commit ") && commitLine().MatchString(line):
 			flush()
 			inHead = false
-		case inHead && blobs.MatchString(line):
+		case inHead && blobs().MatchString(line):
 			continue
 		case strings.HasPrefix(line, "@@ "):
 			inHead = false
@@ -62,7 +65,7 @@ func withoutLocks(lines []string) []string {
 	return kept
 }
 
-var commitLine = regexp.MustCompile(`^commit ([0-9a-f]{12})[0-9a-f]*( \(.*\))?$`)
+var commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^commit ([0-9a-f]{12})[0-9a-f]*( \(.*\))?$`) })
 
 // maxHead bounds the lines of a commit's head that are joined. git log has two; a file
 // in git show may have many similar lines.
@@ -71,14 +74,14 @@ const maxHead = 4
 // gitHistory joins the head of each commit into one line, and filters its diff as diff
 // does.
 func gitHistory(lines []string, c run) ([]string, bool) {
-	if c.has("--graph") || !slices.ContainsFunc(lines, commitLine.MatchString) {
+	if c.has("--graph") || !slices.ContainsFunc(lines, commitLine().MatchString) {
 		return diff(lines, c)
 	}
 	var kept []string
 	inHead, inMessage := false, false
 	joined := 0
 	for _, line := range lines {
-		found := commitLine.FindStringSubmatch(line)
+		found := commitLine().FindStringSubmatch(line)
 		switch {
 		case found != nil:
 			kept = append(kept, "commit "+found[1]+found[2])

@@ -5,13 +5,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
-	goSwitch = regexp.MustCompile(`^=== (?:RUN|PAUSE|CONT|NAME) +(\S*)$`)
-	goResult = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): (\S+) \(\d+\.\d+s\)$`)
-	goOkay   = regexp.MustCompile(`^ok  \t(\S+)\t(?:\d+\.\d+s|\(cached\))(?: \[no tests to run\])?$`)
-	goNone   = regexp.MustCompile(`^\?   \t\S+\t\[no test files\]$`)
+	goSwitch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^=== (?:RUN|PAUSE|CONT|NAME) +(\S*)$`) })
+	goResult = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): (\S+) \(\d+\.\d+s\)$`) })
+	goOkay   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^ok  \t(\S+)\t(?:\d+\.\d+s|\(cached\))(?: \[no tests to run\])?$`)
+	})
+	goNone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\?   \t\S+\t\[no test files\]$`) })
 )
 
 // goLine is a line and the test that was running.
@@ -30,11 +33,11 @@ func goTest(lines []string, _ run) ([]string, bool) {
 		settled, passed = len(all), map[string]bool{}
 	}
 	for _, line := range lines {
-		if found := goSwitch.FindStringSubmatch(line); found != nil {
+		if found := goSwitch().FindStringSubmatch(line); found != nil {
 			current, known = found[1], true
 			continue
 		}
-		if found := goResult.FindStringSubmatch(line); found != nil {
+		if found := goResult().FindStringSubmatch(line); found != nil {
 			known = true
 			if found[1] == "PASS" {
 				passed[found[2]] = true
@@ -43,13 +46,13 @@ func goTest(lines []string, _ run) ([]string, bool) {
 			}
 			current = found[2]
 		}
-		if found := goOkay.FindStringSubmatch(line); found != nil {
+		if found := goOkay().FindStringSubmatch(line); found != nil {
 			packages, known = append(packages, found[1]), true
 			settle()
 			current = ""
 			continue
 		}
-		if goNone.MatchString(line) || line == "PASS" {
+		if goNone().MatchString(line) || line == "PASS" {
 			known, current = true, ""
 			continue
 		}

@@ -6,9 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-var longLine = regexp.MustCompile(`^([-dlcbps][-rwxsStT]{9}[.+@]?) +\d+ (\S+ +\S+) +(.*)$`)
+var longLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([-dlcbps][-rwxsStT]{9}[.+@]?) +\d+ (\S+ +\S+) +(.*)$`)
+})
 
 // longListing removes link counts from ls -l, and the owner if all lines have the same.
 func longListing(lines []string, c run) ([]string, bool) {
@@ -17,7 +20,7 @@ func longListing(lines []string, c run) ([]string, bool) {
 	}
 	owner, same := "", true
 	for _, line := range lines {
-		if found := longLine.FindStringSubmatch(line); found != nil {
+		if found := longLine().FindStringSubmatch(line); found != nil {
 			same = same && (owner == "" || owner == found[2])
 			owner = found[2]
 		}
@@ -27,7 +30,7 @@ func longListing(lines []string, c run) ([]string, bool) {
 	}
 	var kept []string
 	for _, line := range lines {
-		found := longLine.FindStringSubmatch(line)
+		found := longLine().FindStringSubmatch(line)
 		switch {
 		case found == nil && strings.HasPrefix(line, "total "):
 		case found == nil:
@@ -79,7 +82,7 @@ func paths(lines []string, c run) ([]string, bool) {
 // maxMatch bounds a shown match, in characters. People write no longer lines.
 const maxMatch = 400
 
-var matchLine = regexp.MustCompile(`^([^\x00:]+):(\d+):(.*)$`)
+var matchLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^\x00:]+):(\d+):(.*)$`) })
 
 // matches writes the path of a file once, above its matches, and cuts very long lines.
 func matches(lines []string, c run) ([]string, bool) {
@@ -112,7 +115,7 @@ func matches(lines []string, c run) ([]string, bool) {
 
 // matched parses a line of the form path:number:text.
 func matched(line string) (name, text string, ok bool) {
-	found := matchLine.FindStringSubmatch(line)
+	found := matchLine().FindStringSubmatch(line)
 	if found == nil {
 		return "", "", false
 	}

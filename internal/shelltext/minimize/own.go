@@ -5,29 +5,31 @@ import (
 	"strings"
 )
 
-// owns maps programs and subcommands to filters written in Go; the subcommand "" stands
+// owns returns the filters of programs and subcommands, written in Go; the subcommand "" stands
 // for all others.
-var owns = map[string]map[string]own{
-	"git":     {"diff": diff, "show": gitHistory, "log": gitHistory},
-	"yadm":    {"diff": diff, "show": gitHistory, "log": gitHistory},
-	"gt":      {"diff": diff},
-	"go":      {"test": goTest},
-	"ls":      {"": longListing},
-	"find":    {"": paths},
-	"grep":    {"": matches},
-	"egrep":   {"": matches},
-	"rg":      {"": matches},
-	"cat":     {"": repeats},
-	"jq":      {"": repeats},
-	"strings": {"": repeats},
-	"stat":    {"": repeats},
-	"od":      {"": bytesAgain},
-	"xxd":     {"": bytesAgain},
-	"hexdump": {"": bytesAgain},
+func owns() map[string]map[string]own {
+	return map[string]map[string]own{
+		"git":     {"diff": diff, "show": gitHistory, "log": gitHistory},
+		"yadm":    {"diff": diff, "show": gitHistory, "log": gitHistory},
+		"gt":      {"diff": diff},
+		"go":      {"test": goTest},
+		"ls":      {"": longListing},
+		"find":    {"": paths},
+		"grep":    {"": matches},
+		"egrep":   {"": matches},
+		"rg":      {"": matches},
+		"cat":     {"": repeats},
+		"jq":      {"": repeats},
+		"strings": {"": repeats},
+		"stat":    {"": repeats},
+		"od":      {"": bytesAgain},
+		"xxd":     {"": bytesAgain},
+		"hexdump": {"": bytesAgain},
+	}
 }
 
 func ownOf(c call) own {
-	bySubcommand := owns[c.program]
+	bySubcommand := owns()[c.program]
 	if own, ok := bySubcommand[c.subcommand]; ok {
 		return own
 	}

@@ -24,24 +24,27 @@ type launcher struct {
 }
 
 // launchers maps the programs that only start another one.
-var launchers = map[string]launcher{
-	"env":     {flags: []string{"-i", "-", "--ignore-environment", "-v", "--debug"}, valued: []string{"-u", "--unset", "-C", "--chdir"}, assigns: true},
-	"sudo":    {flags: []string{"-E", "-H", "-n", "-S", "-k", "-K", "-b", "-A", "-P", "--preserve-env", "--non-interactive", "--set-home"}, valued: []string{"-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "--close-from", "-T", "--command-timeout", "-D", "--chdir"}, assigns: true},
-	"command": {flags: []string{"-p"}},
-	"builtin": {},
-	"noglob":  {},
-	"exec":    {flags: []string{"-c", "-l"}, valued: []string{"-a"}},
-	"time":    {flags: []string{"-p", "--portability", "-v", "--verbose", "-a", "--append", "-q", "--quiet"}, valued: []string{"-f", "--format", "-o", "--output"}},
+func launchers() map[string]launcher {
+	return map[string]launcher{
+		"env":     {flags: []string{"-i", "-", "--ignore-environment", "-v", "--debug"}, valued: []string{"-u", "--unset", "-C", "--chdir"}, assigns: true},
+		"sudo":    {flags: []string{"-E", "-H", "-n", "-S", "-k", "-K", "-b", "-A", "-P", "--preserve-env", "--non-interactive", "--set-home"}, valued: []string{"-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "--close-from", "-T", "--command-timeout", "-D", "--chdir"}, assigns: true},
+		"command": {flags: []string{"-p"}},
+		"builtin": {},
+		"noglob":  {},
+		"exec":    {flags: []string{"-c", "-l"}, valued: []string{"-a"}},
+		"time":    {flags: []string{"-p", "--portability", "-v", "--verbose", "-a", "--append", "-q", "--quiet"}, valued: []string{"-f", "--format", "-o", "--output"}},
+	}
 }
 
 // identify returns the program of a command, and its subcommand after global flags.
 func identify(words []shelltext.Word) (call, bool) {
+	known := launchers()
 	for len(words) > 0 {
 		if !words[0].Literal {
 			return call{}, false
 		}
 		name := strings.ToLower(path.Base(words[0].Text))
-		how, isLauncher := launchers[name]
+		how, isLauncher := known[name]
 		if !isLauncher {
 			return newCall(name, words[1:], maxRunners), name != "." && name != "/"
 		}
@@ -94,7 +97,7 @@ func shellName(s string) bool {
 // maxRunners bounds runners within runners, such as npx in uv run.
 const maxRunners = 4
 
-func newCall(program string, words []shelltext.Word, runners int) call {
+func newCall(program string, words []shelltext.Word, runnersLeft int) call {
 	c := call{program: program}
 	for _, word := range words {
 		c.args = append(c.args, word.Text)
@@ -104,24 +107,25 @@ func newCall(program string, words []shelltext.Word, runners int) call {
 		return c
 	}
 	c.subcommand = strings.ToLower(c.args[at])
-	if runners > 0 {
-		if inner, ok := started(c, words, at, runners-1); ok {
+	if runnersLeft > 0 {
+		if inner, ok := started(c, words, at, runnersLeft-1); ok {
 			c.inner = &inner
 		}
 	}
 	return c
 }
 
-// runners maps programs that start others to the subcommands that do; "" stands for
-// all.
-var runners = map[string][]string{
-	"npx": {""}, "bunx": {""}, "uvx": {""}, "pnpm": {"exec", "dlx"}, "yarn": {""}, "bun": {"x"}, "npm": {"exec", "x"},
-	"uv": {"run"}, "poetry": {"run"}, "bundle": {"exec"}, "python": {""}, "python3": {""}, "rails": {"exec"},
+// runners maps programs that start others to the subcommands that do; "" stands for all.
+func runners() map[string][]string {
+	return map[string][]string{
+		"npx": {""}, "bunx": {""}, "uvx": {""}, "pnpm": {"exec", "dlx"}, "yarn": {""}, "bun": {"x"}, "npm": {"exec", "x"},
+		"uv": {"run"}, "poetry": {"run"}, "bundle": {"exec"}, "python": {""}, "python3": {""}, "rails": {"exec"},
+	}
 }
 
 // started returns the call within a call of a runner.
 func started(c call, words []shelltext.Word, at, runnersLeft int) (call, bool) {
-	with, ok := runners[c.program]
+	with, ok := runners()[c.program]
 	if !ok {
 		return call{}, false
 	}
@@ -139,7 +143,7 @@ func started(c call, words []shelltext.Word, at, runnersLeft int) (call, bool) {
 	if version := strings.LastIndexByte(name, '@'); version > 0 { // jest@29
 		name = name[:version]
 	}
-	if runners[name] != nil && name == c.program { // a runner within itself
+	if runners()[name] != nil && name == c.program { // a runner within itself
 		return call{}, false
 	}
 	return newCall(name, words[at+1:], runnersLeft), true

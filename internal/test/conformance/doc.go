@@ -6,6 +6,7 @@
 //	adopt_cases.go      adoption, settlement and inventory
 //	executor_cases.go   closing and releasing an executor
 //	fact_recorder.go    recording of facts
+//	idle_cases.go       idle timeouts
 //	input_cases.go      input, signals and answers to controls
 //	output_cases.go     output and its growth
 //	process_cases.go    real processes: trees, environment, descriptors

@@ -105,7 +105,7 @@ func (c testCase) fits(s Subject) bool {
 }
 
 func cases() []testCase {
-	return slices.Concat(startCases(), outputCases(), stopCases(), inputCases(), adoptCases(), executorCases(), processCases(), terminalCases())
+	return slices.Concat(startCases(), outputCases(), stopCases(), idleCases(), inputCases(), adoptCases(), executorCases(), processCases(), terminalCases())
 }
 
 // bench is one running test: a subject and an executor of it.

@@ -34,6 +34,7 @@ func (p *Process) Begin() bool {
 	pid := p.engine.pid.Add(1)
 	p.start = &messages.ProcessStarted{PID: int(pid), StartTime: uint64(pid), At: time.Now(), Isolation: messages.InCgroup}
 	p.say(*p.start)
+	p.beginIdle()
 	p.doDue()
 	p.escalation.begun(p)
 	return true
@@ -149,6 +150,7 @@ func (p *Process) exit(status messages.ExitStatus) {
 		p.later = append(p.later, func() { p.shellEnded(status) })
 	}
 	p.escalation.disinsure()
+	p.endIdle()
 	p.refuseAnswers()
 	p.say(messages.MainExited{Status: status, At: time.Now()})
 	if p.paused {
@@ -258,6 +260,7 @@ func (p *Process) vanish() {
 	defer p.unlock()
 	p.unknown = true
 	p.escalation.end()
+	p.endIdle()
 	p.seal()
 	p.tellWatchers()
 }

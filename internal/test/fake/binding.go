@@ -60,6 +60,9 @@ func (p *Process) bind(facts backends.FactHandler) backends.Process {
 	if p.start != nil {
 		p.outbox = append(p.outbox, item{fact: *p.start})
 	}
+	if p.idle.stopped && p.phase == running {
+		p.outbox = append(p.outbox, item{fact: messages.ProcessStopping{Cause: messages.IdleCause(p.Spec.Attr.IdleTimeout)}})
+	}
 	for _, n := range p.unsettled {
 		p.outbox = append(p.outbox, item{fact: n.fact})
 	}

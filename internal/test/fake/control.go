@@ -83,6 +83,7 @@ func (p *Process) perform(by *binding, c backends.Control) {
 		p.paused = false
 		a.is(done())
 		p.capture()
+		p.beginIdle()
 	default:
 		p.engine.violate("%s was asked for %T", p.ID, c)
 		a.is(refused(messages.Unsupported, "the engine does not know this control"))

@@ -10,6 +10,7 @@
 //	control.go      controls and signals
 //	engine.go       the engine and its options
 //	escalation.go   stops and deadlines
+//	idle.go         the idle timeout
 //	output.go       output and its capture
 //	process.go      state of a process
 //	script.go       automatic behaviour

@@ -292,7 +292,7 @@ func (e *Engine) checkSpec(s backends.Spec, facts backends.FactHandler) {
 		{facts == nil, "was started without facts"},
 		{s.Dir != "" && s.Dir[0] != '/', "was started in a relative directory"},
 		{len(s.Meta) > backends.MaxMeta, "has more meta than an engine keeps"},
-		{s.Deadline < 0 || s.Grace < 0, "has a negative deadline or grace"},
+		{s.Deadline < 0 || s.Grace < 0 || s.Attr.IdleTimeout < 0, "has a negative deadline, grace or idle timeout"},
 	} {
 		if rule.broken {
 			e.violate("%s %s", s.ID, rule.text)

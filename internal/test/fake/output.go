@@ -3,6 +3,7 @@ package fake
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"troupe/messages"
 	"troupe/spill"
@@ -56,6 +57,7 @@ func (p *Process) BlockLog(s messages.Stream, blocked bool) bool {
 	p.say(f)
 	if !blocked && !p.paused {
 		p.capture()
+		p.beginIdle()
 	}
 	p.settleTree()
 	return true
@@ -69,6 +71,7 @@ func (p *Process) capture() {
 			rest = append(rest, x)
 			continue
 		}
+		p.idle.last = time.Now()
 		n, err := p.logs[x.stream].Append(x.data)
 		if errors.Is(err, spill.ErrQuota) {
 			p.later = append(p.later, func() {

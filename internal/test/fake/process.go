@@ -66,6 +66,7 @@ type Process struct {
 	pipe      []piece // written, not yet in a log
 
 	escalation escalation
+	idle       idleTimer
 
 	// Requests so far.
 	due     []pendingControl // controls that arrived before the start

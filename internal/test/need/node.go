@@ -21,6 +21,26 @@ func Node(t testing.TB) (program, modules string) {
 	return program, modules
 }
 
+// Unpacked returns a file of a package for Node of which make deps installs single files, as
+// tools/node/unpacked.txt says, or skips the test.
+func Unpacked(t testing.TB, file string) string {
+	t.Helper()
+	at := nodeFolder(t)
+	want, err := os.ReadFile(filepath.Join(at, "unpacked.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(at, "node_modules", file)
+	have, err := os.ReadFile(filepath.Join(at, "node_modules", ".unpacked"))
+	if err == nil {
+		_, err = os.Stat(file)
+	}
+	if err != nil || !bytes.Equal(want, have) {
+		lacks(t, "the packages of tools/node/unpacked.txt")
+	}
+	return file
+}
+
 // nodeInstalled reports whether the installation matches the lock file.
 func nodeInstalled(at, program string) bool {
 	want, err := os.ReadFile(filepath.Join(at, "package-lock.json"))

@@ -43,6 +43,16 @@ func (own Rights) Confinement(pid int) string {
 	return r.lacks(own)
 }
 
+// OwnConfinement returns how this process is confined and the first process of its pid namespace
+// is not: no_new_privs, or a filter of system calls. "" says that neither tells them apart.
+func OwnConfinement() string {
+	first, err := rightsOf("1")
+	if err != nil {
+		return ""
+	}
+	return OwnRights().restricted(first)
+}
+
 // namespaces are those that keep a process apart. The others do not matter to a job.
 var namespaces = []string{"user", "net", "mnt", "pid"}
 
@@ -80,11 +90,8 @@ func (r Rights) lacks(than Rights) string {
 			return fmt.Sprintf("it lacks capabilities of the daemon (%s %x)", name, lacks)
 		}
 	}
-	switch more := func(name string) bool { return r.numbers[name] > than.numbers[name] }; {
-	case more("NoNewPrivs"):
-		return "no_new_privs is set for it"
-	case more("Seccomp"), more("Seccomp_filters"):
-		return "its system calls are filtered"
+	if restricted := r.restricted(than); restricted != "" {
+		return restricted
 	}
 	for _, name := range append(namespaces, "root") {
 		at, ours := r.places[name], than.places[name]
@@ -97,6 +104,17 @@ func (r Rights) lacks(than Rights) string {
 		case r.numbers["CapPrm"] == than.numbers["CapPrm"]: // one with more rights cannot be read, and needs no check
 			return "its " + name + " namespace cannot be read"
 		}
+	}
+	return ""
+}
+
+// restricted returns a restriction of a process that another does not have.
+func (r Rights) restricted(than Rights) string {
+	switch more := func(name string) bool { return r.numbers[name] > than.numbers[name] }; {
+	case more("NoNewPrivs"):
+		return "no_new_privs is set for it"
+	case more("Seccomp"), more("Seccomp_filters"):
+		return "its system calls are filtered"
 	}
 	return ""
 }

@@ -17,8 +17,8 @@
 // to it (subscriptions/listen with taskIds). For a client that did not offer the
 // extension with its call, the result of the work answers the call.
 //
+//	lift.go    lets clients subscribe, over a transport and over HTTP
 //	listen.go  subscriptions to tasks
-//	relay.go   translates between the SDK and clients that subscribe
 //	serve.go   the methods of the extension
 //	store.go   the tasks of all clients, and their limits
 //	task.go    one task: state, questions, result

@@ -6,16 +6,13 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/internal/gateway/mcp/relay"
 )
 
-// A client may subscribe to its tasks: subscriptions/listen with taskIds. The SDK
-// neither reads that field nor sends notifications/tasks. So the relay (relay.go)
-// translates both: the ids travel in _meta of the request, a notification as a progress
-// message with a mark in its _meta.
-const (
-	idsKey  = "troupe/taskIds"
-	markKey = "troupe/notice"
-)
+// A client may subscribe to its tasks: subscriptions/listen with taskIds. The SDK does not
+// read that field: Transport and Handler put the ids into _meta of the request.
+const idsKey = "troupe/taskIds"
 
 // subscription is one stream on which a client receives task changes.
 type subscription struct {
@@ -128,24 +125,20 @@ func (b *subscription) tell(ctx context.Context, session *mcp.ServerSession) {
 			return
 		}
 		for _, t := range b.take() {
-			notice := &notice{about: t.detail()}
-			notice.Meta = mcp.Meta{mcp.MetaKeySubscriptionID: id, markKey: true}
-			if session.NotifyProgress(context.WithValue(bare, noticeKey{}, notice), &mcp.ProgressNotificationParams{}) != nil {
+			if relay.Notify(bare, session, noticeMethod, &notice{about: t.detail(), subscription: id}) != nil {
 				return
 			}
 		}
 	}
 }
 
-type (
-	subscriptionKey struct{} // of the subscription that a request makes
-	noticeKey       struct{} // of the notice sent in place of progress
-)
+// subscriptionKey is the context key of the subscription that a request makes.
+type subscriptionKey struct{}
 
 // notice has the parameters of notifications/tasks.
 type notice struct {
-	mcp.ParamsBase
-	about *detail
+	about        *detail
+	subscription any // its id
 }
 
 // MarshalJSON writes the task as tasks/get does, without the fields of a result.
@@ -159,7 +152,7 @@ func (n *notice) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	delete(fields, "resultType")
-	fields["_meta"] = n.Meta
+	fields["_meta"] = mcp.Meta{mcp.MetaKeySubscriptionID: n.subscription}
 	return json.Marshal(fields)
 }
 
@@ -172,19 +165,15 @@ type agreed struct {
 	} `json:"notifications"`
 }
 
-// sending replaces the marked messages of the server by notices, and acknowledges
-// subscriptions with their tasks.
+// sending acknowledges subscriptions with their tasks.
 func (s *Store) sending(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		session, _ := r.GetSession().(*mcp.ServerSession)
-		if n, ok := ctx.Value(noticeKey{}).(*notice); ok {
-			return next(ctx, method, &mcp.ServerRequest[*notice]{Session: session, Params: n})
-		}
 		sub, listens := ctx.Value(subscriptionKey{}).(*subscription)
 		ack, acks := r.GetParams().(*mcp.SubscriptionsAcknowledgedParams)
 		if !listens || !acks {
 			return next(ctx, method, r)
 		}
+		session, _ := r.GetSession().(*mcp.ServerSession)
 		reply := &agreed{}
 		reply.Meta = ack.Meta
 		reply.Notifications.NotificationSubscriptions = ack.Notifications

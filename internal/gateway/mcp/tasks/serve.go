@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/internal/gateway/mcp/relay"
 )
 
 // Methods of the extension. Any other method is unknown before its parameters are
@@ -34,7 +36,7 @@ func (s *Store) Serve(server *mcp.Server) error {
 		return err
 	}
 	server.AddReceivingMiddleware(s.middleware)
-	server.AddSendingMiddleware(s.sending)
+	server.AddSendingMiddleware(s.sending, relay.Sending)
 	return nil
 }
 

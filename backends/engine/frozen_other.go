@@ -1,0 +1,6 @@
+//go:build !linux
+
+package engine
+
+// frozen returns false: stopped processes are not seen here.
+func (j *job) frozen() bool { return false }

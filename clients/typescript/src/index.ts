@@ -1,0 +1,14 @@
+export { type AttachOptions, Attachment } from "./attach.js";
+export { Client, type ConnectOptions, connect } from "./client.js";
+export type { Environment } from "./door.js";
+export { TroupeError } from "./errors.js";
+export { Events, type EventsOptions } from "./events.js";
+export { Job } from "./job.js";
+export { Lease } from "./lease.js";
+export { Output, type OutputOptions } from "./output.js";
+export type { Method, PathOf, ReplyOf, RequestOptions } from "./request.js";
+export type { CommandOptions, Result, RunOptions, SpawnOptions } from "./run.js";
+export { Session, type SessionOptions } from "./session.js";
+export type { Abortable, Command, DaemonEvent, JobRecord, OutputGap, Schemas, SessionPlan, Stream, Terminal } from "./types.js";
+export type { WaitOptions } from "./wait.js";
+export type { components, operations, paths } from "./api.js";
