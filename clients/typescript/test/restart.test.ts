@@ -95,13 +95,13 @@ test("a run that is aborted without a daemon is stopped", async (t) => {
   const reason = new Error("enough");
   let begun = (_: string) => {};
   const started = new Promise<string>((resolve) => (begun = resolve));
-  const run = assert.rejects(client.run("exec sleep 600", { signal: enough.signal, started: begun }), reason);
+  const run = assert.rejects(client.run("echo $$; exec sleep 600", { signal: enough.signal, started: begun }), reason);
   const uid = await started;
-  const { pid } = await (await client.job(uid)).record();
+  const pid = Number(await until((await client.job(uid)).follow(), "\n"));
   await kill(client);
   enough.abort(reason);
   await run;
-  assert.throws(() => process.kill(pid!, 0), { code: "ESRCH" });
+  assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
   assert.equal((await (await client.job(uid)).record()).outcome, "cancelled");
 });
 
