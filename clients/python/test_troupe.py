@@ -53,6 +53,14 @@ class Place:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def stopped(pid: int) -> None:
+    """Stop a process, and return when none of its threads runs."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = pathlib.Path("/proc", str(pid), "task")
+    while any(") T " not in (thread / "stat").read_text() for thread in threads.iterdir()):
+        pass
+
+
 def killed(client: troupe.Client) -> int:
     """Kill the daemon, and return when its process has gone."""
     pid = client.version().pid
@@ -884,7 +892,7 @@ class ConnectTest(unittest.TestCase):
 
     def test_a_daemon_that_is_stopped(self) -> None:
         pid = self.place.connect().version().pid
-        os.kill(pid, signal.SIGSTOP)
+        stopped(pid)
         self.addCleanup(os.kill, pid, signal.SIGCONT)  # before the end of the place
         with unittest.mock.patch.object(troupe, "_ANSWER_PATIENCE", 0.3), self.assertRaises(troupe.Error) as e:
             self.place.connect()
