@@ -50,6 +50,9 @@ func (c *request) events() error {
 	}
 	defer func() { _ = sub.Close() }()
 	c.w.Header().Set("Content-Type", "text/event-stream")
+	if origin := sub.Origin(); origin != "" {
+		c.w.Header().Set(api.OriginHeader, origin)
+	}
 	c.w.WriteHeader(http.StatusOK)
 	if err := w.write(fmt.Sprintf("id: %d\n\n", sub.After())); err != nil { // where to resume if no event follows
 		return errAnswered
@@ -85,7 +88,7 @@ func (c *request) subscribe() (messages.Subscribe, error) {
 	if r.Filter.Scope, refusal = c.scope(messages.ScopePath(c.query.Text("scope"))); refusal != nil {
 		return r, refusal
 	}
-	r.After = messages.Seq(after)
+	r.After, r.Origin = messages.Seq(after), c.r.Header.Get(api.OriginHeader)
 	if r.Filter.Job, err = c.resolveFilter(messages.JobID(c.query.Text("job"))); err != nil {
 		return r, err
 	}

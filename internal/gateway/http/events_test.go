@@ -279,6 +279,7 @@ func TestFaultEventsDropped(t *testing.T) {
 func TestFaultEventsOfAnotherJournal(t *testing.T) {
 	d := start(t, nil)
 	anew := func(e api.Event) {
+		e.Origin = ""
 		require.Equal(t, api.Event{Kind: api.FactsDropped, From: 100}, e)
 	}
 	nothing := d.past(messages.Subscribe{After: 99})
@@ -298,6 +299,32 @@ func TestFaultEventsOfAnotherJournal(t *testing.T) {
 	past := d.past(messages.Subscribe{After: 99, Filter: messages.Filter{Scope: "nowhere"}})
 	require.Len(t, past, 1)
 	anew(past[0])
+}
+
+// A number below the newest one is another journal's, too, if its origin says so. Readers without
+// an origin, and those of this journal, get what follows their number.
+func TestFaultEventsOfAReplacedJournal(t *testing.T) {
+	d := start(t, nil)
+	d.retired(d.run("true").ID)
+	all := d.past(messages.Subscribe{})
+	origin := all[0].Origin
+	require.NotEmpty(t, origin)
+	for _, mine := range []string{"", origin} {
+		require.Equal(t, all[2:], d.past(messages.Subscribe{After: 2, Origin: mine}))
+	}
+	anew := append([]api.Event{{Kind: api.FactsDropped, From: 3, Origin: origin}}, all...)
+	require.Equal(t, anew, d.past(messages.Subscribe{After: 2, Origin: "ANOTHER"}))
+	require.Equal(t, all, d.past(messages.Subscribe{Origin: "ANOTHER"}), "nothing was received from it")
+	next, stop := pull(t.Context(), d.client.Client, messages.Subscribe{After: 2, Origin: "ANOTHER"})
+	defer stop()
+	for _, want := range anew {
+		e, err := next()
+		require.NoError(t, err)
+		require.Equal(t, want, e)
+	}
+	page, err := d.client.EventPage(t.Context(), messages.Subscribe{After: 2, Origin: "ANOTHER"}, 2)
+	require.NoError(t, err)
+	require.Equal(t, client.EventPage{Events: anew[:2], Next: 1, More: true, Origin: origin}, page)
 }
 
 // What was recorded by now ends by itself, whatever the filter lets through, and
@@ -365,7 +392,7 @@ func TestPagesOfEvents(t *testing.T) {
 	for _, r := range []messages.Subscribe{r, {Now: true}, {Now: true, Filter: ends}, {Filter: messages.Filter{Scope: "nowhere"}}} {
 		p, err := d.client.EventPage(t.Context(), r, 2)
 		require.NoError(t, err)
-		require.Equal(t, client.EventPage{Next: newest}, p)
+		require.Equal(t, client.EventPage{Next: newest, Origin: all[0].Origin}, p)
 	}
 	p, err := d.client.EventPage(t.Context(), messages.Subscribe{After: newest + 100, Filter: ends}, 9)
 	require.NoError(t, err)
