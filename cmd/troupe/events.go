@@ -103,9 +103,9 @@ func (f *eventFlags) shows(e api.Event) bool {
 	return !f.background || e.Kind == api.FactsDropped || e.Job != nil && e.Job.Background
 }
 
-// cursor is the file with the number of the last event that was printed and the origin of its
-// journal, where there is one; "" is none. A kill
-// between the print and the write prints that event again: none is lost.
+// cursor is the file with the number of the last event that was printed, and the origin of its
+// journal if it has one; "" is no file. A kill between the print and the write prints that event
+// again: none is lost.
 type cursor string
 
 // read sets where the events begin, if there is a file.
