@@ -208,6 +208,17 @@ func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	}
 }
 
+// lowerNewest tells subscribers that wait for facts which the journal does not take now where the
+// recorded ones end.
+func (c *channels) lowerNewest(ctx actor.Context, newest messages.Seq) {
+	for _, sub := range c.byID {
+		if sub.notice == nil && sub.spec.newest > newest {
+			sub.spec.newest = newest
+			ctx.Send(sub.spec.subscriber, messages.Subscribed{Channel: sub.spec.id, After: sub.spec.after, Newest: newest, Origin: sub.spec.origin})
+		}
+	}
+}
+
 // acknowledge stores an acknowledgement. The channel gets it with the next fact, or at once if
 // its window may be full or the node flushes.
 func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {

@@ -87,7 +87,7 @@ func (f Filter) passesJob(fact CommandFact) bool {
 }
 
 // Subscribed reports that the channel is open. The first notification has a number above
-// After.
+// After. It comes again, with a lower Newest, when the journal does not take the facts up to Newest.
 type Subscribed struct {
 	quiet
 	Channel ChannelID

@@ -98,7 +98,7 @@ func (s *Subscription) Newest() messages.Seq { return s.newest }
 // its number. "" means that the journal has none.
 func (s *Subscription) Origin() string { return s.origin }
 
-// Next returns a Notification or FactsDropped. It acknowledges earlier facts when it blocks,
+// Next returns a Notification, FactsDropped, or Subscribed with a lower Newest. It acknowledges earlier facts when it blocks,
 // or after half a window. Facts not acknowledged are sent again after a reconnect. After
 // Close or the end of the channel it returns ErrClosed, and a *messages.Error if the journal
 // cannot be read any more.

@@ -136,6 +136,7 @@ type eventWriter struct {
 
 // relay sends facts until the reader, the node or the server ends.
 func (w eventWriter) relay(ctx context.Context, sub Subscription) {
+	seen := sub.After()
 	for {
 		turn, cancel := context.WithTimeout(ctx, heartbeat)
 		heard, err := sub.Next(turn)
@@ -143,7 +144,20 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 		switch {
 		case err == nil:
 			var over bool
-			if over, err = w.event(heard); over && err == nil {
+			switch h := heard.(type) {
+			case messages.Notification:
+				seen = h.Seq
+			case messages.FactsDropped:
+				seen = h.To
+			case messages.Subscribed: // the journal takes no facts now
+				if w.last > 0 {
+					w.last, over = h.Newest, seen >= h.Newest
+				}
+			}
+			if !over {
+				over, err = w.event(heard)
+			}
+			if over && err == nil {
 				_ = w.send(api.Event{Kind: api.StreamEnded, Seq: w.last})
 				return
 			}

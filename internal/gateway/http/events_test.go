@@ -301,32 +301,6 @@ func TestFaultEventsOfAnotherJournal(t *testing.T) {
 	anew(past[0])
 }
 
-// A number below the newest one is another journal's, too, if its origin says so. Readers without
-// an origin, and those of this journal, get what follows their number.
-func TestFaultEventsOfAReplacedJournal(t *testing.T) {
-	d := start(t, nil)
-	d.retired(d.run("true").ID)
-	all := d.past(messages.Subscribe{})
-	origin := all[0].Origin
-	require.NotEmpty(t, origin)
-	for _, mine := range []string{"", origin} {
-		require.Equal(t, all[2:], d.past(messages.Subscribe{After: 2, Origin: mine}))
-	}
-	anew := append([]api.Event{{Kind: api.FactsDropped, From: 3, Origin: origin}}, all...)
-	require.Equal(t, anew, d.past(messages.Subscribe{After: 2, Origin: "ANOTHER"}))
-	require.Equal(t, all, d.past(messages.Subscribe{Origin: "ANOTHER"}), "nothing was received from it")
-	next, stop := pull(t.Context(), d.client.Client, messages.Subscribe{After: 2, Origin: "ANOTHER"})
-	defer stop()
-	for _, want := range anew {
-		e, err := next()
-		require.NoError(t, err)
-		require.Equal(t, want, e)
-	}
-	page, err := d.client.EventPage(t.Context(), messages.Subscribe{After: 2, Origin: "ANOTHER"}, 2)
-	require.NoError(t, err)
-	require.Equal(t, client.EventPage{Events: anew[:2], Next: 1, More: true, Origin: origin}, page)
-}
-
 // What was recorded by now ends by itself, whatever the filter lets through, and
 // with what happened to sessions and scopes.
 func TestEventsOfThePast(t *testing.T) {
