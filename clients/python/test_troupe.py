@@ -613,6 +613,31 @@ class RestartTest(OwnDaemon):
             self.assertEqual(sorted(e.job.uid for e in past), sorted([before, meanwhile, after]))
         events.close()
 
+    def test_a_journal_that_was_replaced(self) -> None:
+        before = [self.daemon.run(["true"]).record.uid for _ in range(2)]
+        events = self.daemon.events(0, ends=True)
+        self.assertEqual([next(events).job.uid for _ in range(2)], before)
+        cursor, journal = events.cursor, events.journal
+        self.assertTrue(journal)
+        killed(self.daemon)
+        os.remove(self.place.file("troupe/journal.db"))
+        after = [self.daemon.run(["true"]).record.uid for _ in range(6)]  # its numbers pass the cursor
+
+        def told(following: "troupe.Events") -> None:
+            gap = next(following)
+            self.assertEqual((gap.event, gap.seq, gap["from"]), ("facts_dropped", 0, cursor + 1))
+            seen = [next(following)]
+            while seen[-1].job.uid != after[-1]:
+                seen.append(next(following))
+            self.assertEqual([e.job.uid for e in seen if e.job.uid not in before], after)
+            self.assertGreater(seen[-1].seq, cursor)
+
+        told(events)
+        self.assertNotEqual(events.journal, journal)
+        with self.daemon.events(cursor, journal=journal, ends=True, past=True) as past:
+            told(past)
+        events.close()
+
     def test_jobs_stop_with_the_lease_of_their_scope(self) -> None:
         with self.daemon.lease("agent"):
             first = self.daemon.spawn(["sleep", "600"], scope="agent")

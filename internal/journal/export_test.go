@@ -134,3 +134,18 @@ func (b *Bolt) Unlay() error {
 func (b *Bolt) Look(look func()) error {
 	return b.view(func(*txn) error { look(); return nil })
 }
+
+// MaxOrigins is the bound on stored openings.
+const MaxOrigins = maxOrigins
+
+// OpenedAgain records so many openings.
+func (b *Bolt) OpenedAgain(n int) error {
+	return change(b.db, func(t *txn) error {
+		for range n {
+			if err := t.opened(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
