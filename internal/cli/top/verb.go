@@ -1,0 +1,122 @@
+package top
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/sys/unix"
+
+	"troupe/host"
+	"troupe/internal/cli"
+	"troupe/internal/cli/terminal"
+	"troupe/messages"
+)
+
+// childProcess is the verb that has the terminal, and the guard of the screen, which does not
+// run meanwhile: the verb has its own.
+type childProcess struct {
+	endGuard func()
+
+	mu      sync.Mutex
+	process *os.Process // nil: we have the terminal
+}
+
+// childEnded reports that this program has the terminal again.
+type childEnded struct{ err error }
+
+// set stores the process that has the terminal.
+func (c *childProcess) set(p *os.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.process = p
+}
+
+// pass passes a signal that ends this program to the process that has the terminal. The
+// terminal itself sends it INT and QUIT, which do not end this program then.
+func (c *childProcess) pass(sig os.Signal) (ours bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process == nil {
+		return true
+	}
+	if sig == unix.SIGINT || sig == unix.SIGQUIT {
+		return false
+	}
+	_ = c.process.Signal(sig)
+	return true
+}
+
+// verb is a verb of troupe that has the terminal until it ends. It implements tea.ExecCommand.
+type verb struct {
+	m     *cli.Main
+	child *childProcess
+	args  []string
+	stays func(status int) bool // whether its output is left on the screen until Enter is pressed
+}
+
+// SetStdin implements tea.ExecCommand: the verb has the streams of this process.
+func (v *verb) SetStdin(io.Reader)  {}
+func (v *verb) SetStdout(io.Writer) {}
+func (v *verb) SetStderr(io.Writer) {}
+
+// Run implements tea.ExecCommand.
+func (v *verb) Run() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	v.child.endGuard()
+	defer func() { v.child.endGuard = terminal.GuardScreen(v.m) }()
+	cmd := exec.Command(self, v.args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = v.m.In, v.m.Out, v.m.Err, v.m.Env
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	v.child.set(cmd.Process)
+	defer v.child.set(nil)
+	err = cmd.Wait()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		return err
+	}
+	if v.stays(cmd.ProcessState.ExitCode()) {
+		fmt.Fprint(v.m.Err, "troupe: Enter goes back to troupe top ")
+		_, _ = bufio.NewReaderSize(v.m.In, 16).ReadSlice('\n')
+	}
+	return nil
+}
+
+// run runs a verb on this terminal.
+func (m *model) run(stays func(status int) bool, args ...string) tea.Cmd {
+	m.say("", nil)
+	return tea.Exec(&verb{m.Main, m.child, args, stays}, func(err error) tea.Msg { return childEnded{err} })
+}
+
+// attach attaches the terminal to the selected job. The detach keys come back at once; after an
+// end or an error the screen stays until Enter.
+func (m *model) attach() tea.Cmd {
+	return m.onJob(func(at row) tea.Cmd {
+		if at.job.State.Ended() {
+			m.say("", &messages.Error{Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", at.job.ID), Hint: "l shows its output"})
+			return nil
+		}
+		id := messages.JobID(at.job.UID)
+		return m.run(func(status int) bool {
+			found, err := host.Ask(m.ctx(), m.Host(), messages.FindJob{Job: id})
+			return status != 0 || err != nil || found.Job.State.Ended()
+		}, "attach", string(id))
+	})
+}
+
+// logs prints the output of the selected job and follows it until INT.
+func (m *model) logs() tea.Cmd {
+	return m.onJob(func(at row) tea.Cmd {
+		return m.run(func(status int) bool { return status != cli.SignalBase+int(unix.SIGINT) && status != -1 }, "logs", "-f", string(at.job.UID))
+	})
+}
