@@ -56,6 +56,11 @@ func columnsFor(width int) []column {
 		left += c[spare].width + 1
 		c[spare].width = 0
 	}
+	for _, cut := range []int{statusColumn, idColumn} { // a very narrow terminal
+		less := min(max(-left, 0), c[cut].width)
+		c[cut].width -= less
+		left += less
+	}
 	for _, grow := range []struct{ column, to, from int }{{statusColumn, 30, 24}, {nameColumn, 20, 40}, {idColumn, 14, 60}} {
 		if more := min(grow.to-c[grow.column].width, left-grow.from); more > 0 && c[grow.column].width > 0 {
 			c[grow.column].width += more

@@ -57,8 +57,13 @@ func (g *gathered) add(e api.Event) {
 		g.changed()
 		return
 	}
+	g.addRecord(*e.Job)
+}
+
+// addRecord adds the record of an event.
+func (g *gathered) addRecord(r messages.Record) {
 	g.mu.Lock()
-	if g.records[e.Job.UID] = *e.Job; len(g.records) > maxGathered {
+	if g.records[r.UID] = r; len(g.records) > maxGathered {
 		clear(g.records)
 		g.list = true
 	}

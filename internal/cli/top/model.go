@@ -80,7 +80,7 @@ type signalled struct{ signal os.Signal }
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(m.followEvents(), m.awaitEvents(), m.list())
+	return tea.Batch(m.followEvents(), m.awaitEvents(), m.list(), tick())
 }
 
 // Update implements tea.Model.
@@ -101,8 +101,8 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.wheel(tea.Mouse(msg))
 	case listed:
 		return m, m.took(msg)
-	case refreshDue:
-		return m, m.due(msg)
+	case ticked:
+		return m, m.onTick()
 	case eventsCame:
 		return m, m.takeEvents(msg)
 	case eventsEnded:
@@ -113,6 +113,7 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 		m.say(msg.text, msg.err)
 		return m, nil
 	case childEnded:
+		m.child.back()
 		m.say("", msg.err)
 		return m, tea.Batch(m.arrange(), m.list())
 	case signalled:

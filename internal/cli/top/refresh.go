@@ -10,17 +10,18 @@ import (
 )
 
 // What processes use has no event. A list of many jobs costs the daemon a look at each of them:
-// the pause after it is refreshFactor times as long as it took, at least refreshEvery.
+// the next one begins refreshFactor times as long after it as it took, at least refreshEvery. The
+// ages on the screen change in between.
 const (
 	refreshEvery  = time.Second
-	refreshFactor = 20
+	refreshFactor = 40
 )
 
 // refreshState says when the next lists are due.
 type refreshState struct {
 	running bool
-	again   bool // something has changed since it began
-	nth     int  // of the pause: an older one is void
+	again   bool // something has changed since they began
+	due     time.Time
 }
 
 // listed is the result of a refresh.
@@ -30,8 +31,11 @@ type listed struct {
 	err  error
 }
 
-// refreshDue ends the nth pause.
-type refreshDue struct{ nth int }
+// ticked comes once in refreshEvery.
+type ticked struct{}
+
+// tick waits for the next ticked.
+func tick() tea.Cmd { return tea.Tick(refreshEvery, func(time.Time) tea.Msg { return ticked{} }) }
 
 // list reads the jobs, sessions and scopes, unless that is under way.
 func (m *model) list() tea.Cmd {
@@ -56,27 +60,27 @@ func (m *model) list() tea.Cmd {
 	}
 }
 
-// took takes the result of a refresh and begins the pause before the next one.
+// took takes the result of a refresh.
 func (m *model) took(l listed) tea.Cmd {
 	again := m.refresh.again
-	m.refresh.running, m.refresh.again = false, false
-	m.refresh.nth++
+	m.refresh = refreshState{due: m.now().Add(refreshFactor * l.took)}
 	m.unreachable = ""
 	if l.err != nil {
 		m.unreachable = sentence(l.err)
 	} else {
 		m.jobs.replace(l.lists)
 	}
-	next, nth := m.arrange(), m.refresh.nth
-	if again {
-		return tea.Batch(next, m.list())
+	next := m.arrange()
+	if !again {
+		return next
 	}
-	return tea.Batch(next, tea.Tick(max(refreshEvery, refreshFactor*l.took), func(time.Time) tea.Msg { return refreshDue{nth} }))
+	return tea.Batch(next, m.list())
 }
 
-func (m *model) due(d refreshDue) tea.Cmd {
-	if m.dirty = false; d.nth != m.refresh.nth {
-		return nil
+// onTick lists again if that is due.
+func (m *model) onTick() tea.Cmd {
+	if m.now().Before(m.refresh.due) {
+		return tick()
 	}
-	return m.list()
+	return tea.Batch(tick(), m.list())
 }

@@ -23,32 +23,53 @@ import (
 type childProcess struct {
 	endGuard func()
 
-	mu      sync.Mutex
-	process *os.Process // nil: we have the terminal
+	mu          sync.Mutex
+	away        int         // verbs that have the terminal, will get it or had it: childEnded may be late
+	process     *os.Process // nil: it does not run
+	interrupted bool        // INT came before it ran
 }
 
 // childEnded reports that this program has the terminal again.
 type childEnded struct{ err error }
 
-// set stores the process that has the terminal.
-func (c *childProcess) set(p *os.Process) {
+// begins notes that a verb will have the terminal.
+func (c *childProcess) begins() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.process = p
+	c.away++
+	c.interrupted = false
 }
 
-// pass passes a signal that ends this program to the process that has the terminal. The
-// terminal itself sends it INT and QUIT, which do not end this program then.
+// runs stores the process of the verb; nil: it has ended. An INT that came before is passed.
+func (c *childProcess) runs(p *os.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process = p; p != nil && c.interrupted {
+		_ = p.Signal(unix.SIGINT)
+	}
+}
+
+// back notes that this program has the terminal again.
+func (c *childProcess) back() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away--
+}
+
+// pass passes a signal to the verb that has the terminal, and reports whether it ends this
+// program. INT and QUIT are typed for the verb: the terminal itself sends them to its process.
 func (c *childProcess) pass(sig os.Signal) (ours bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.process == nil {
+	switch typed := sig == unix.SIGINT || sig == unix.SIGQUIT; {
+	case c.away == 0:
 		return true
-	}
-	if sig == unix.SIGINT || sig == unix.SIGQUIT {
+	case typed:
+		c.interrupted = true
 		return false
+	case c.process != nil:
+		_ = c.process.Signal(sig)
 	}
-	_ = c.process.Signal(sig)
 	return true
 }
 
@@ -78,9 +99,9 @@ func (v *verb) Run() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	v.child.set(cmd.Process)
-	defer v.child.set(nil)
+	v.child.runs(cmd.Process)
 	err = cmd.Wait()
+	v.child.runs(nil)
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
 		return err
@@ -95,6 +116,7 @@ func (v *verb) Run() error {
 // run runs a verb on this terminal.
 func (m *model) run(stays func(status int) bool, args ...string) tea.Cmd {
 	m.say("", nil)
+	m.child.begins()
 	return tea.Exec(&verb{m.Main, m.child, args, stays}, func(err error) tea.Msg { return childEnded{err} })
 }
 

@@ -105,11 +105,8 @@ func (m *model) summary() string {
 	if m.filter.text != "" {
 		right = "/" + plain(m.filter.text, m.width) + "  " + right
 	}
-	left := "troupe top" + text
-	if room := m.width - out.Cells(left) - 2; out.Cells(right) <= room {
-		left += strings.Repeat(" ", room-out.Cells(right)+2) + right
-	}
-	return styled(bold, fit(left, m.width, false))
+	right = out.Shorten(right, m.width/2)
+	return styled(bold, fit("troupe top"+text, max(0, m.width-out.Cells(right)-2), false)+"  "+right)
 }
 
 // titles returns the line with the titles of the columns.
@@ -281,8 +278,9 @@ func (m *model) status() (text string, cursor int) {
 	default:
 		return fit(plain(m.note, m.width), m.width, false), -1
 	}
-	text = prompt + typed.shown(m.width-len(prompt)-1, secret)
-	return text, out.Cells(text)
+	text = out.Shorten(prompt, m.width/2)
+	text += typed.shown(m.width-out.Cells(text)-1, secret)
+	return fit(text, m.width, false), out.Cells(text)
 }
 
 // keysLine returns the last line: the keys that fit.
