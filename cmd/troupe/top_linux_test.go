@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -280,12 +282,43 @@ func TestFaultTopIsKilled(t *testing.T) {
 	}
 }
 
+// The verb that has the terminal of a killed top ends with it, and gives the terminal back.
+func TestFaultTopIsKilledWhileAttached(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "tmux")
+	d := serves(t, nil)
+	d.beside("run", "-b", "--pty", "--name", "term", `printf '\033[?1003hbegun'; while read -r a; do echo "typed $a"; done`).start().ends(0)
+	s := newTmux(t, d.Env).sits("top", `(echo $BASHPID > pid; exec troupe top); until stty -g | cmp -s before; do read -r -t 0.02 < <(sleep 1); done; echo over`)
+	s.has(" term ")
+	s.keys("a")
+	s.lacks("── ")
+	s.keys("one", "Enter")
+	s.has("typed one")
+	s.kills("pid")
+	s.has("over")
+	s.awaitEnd()
+	s.restores()
+	settles(t, "clients that are still attached", 0, func() int {
+		written, err := exec.Command("pgrep", "-x", "-f", "[^ ]*troupe attach j1").Output()
+		if err != nil {
+			return 0
+		}
+		n := 0
+		for pid := range strings.FieldsSeq(string(written)) {
+			if env, _ := os.ReadFile("/proc/" + pid + "/environ"); strings.Contains(string(env), "HOME="+d.dir+"\x00") {
+				n++
+			}
+		}
+		return n
+	})
+}
+
 // top stays over the end of the daemon, and shows the jobs of the next one.
 func TestFaultTopOutlivesTheDaemon(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "tmux")
 	m := begins(t)
-	m.beside("run", "-b", "--name", "web", "exec sleep 313").start().ends(0)
+	m.beside("run", "-b", "--name", "web", "echo listening; exec sleep 313").start().ends(0)
 	s := newTmux(t, m.Env).sits("top", "troupe top")
 	s.has(" web ")
 	m.killed()
@@ -296,6 +329,7 @@ func TestFaultTopOutlivesTheDaemon(t *testing.T) {
 	s.has(" next ")
 	s.has(" web ")
 	s.lacks("broke")
+	s.has("\nlistening\n")
 	s.keys("q")
 	s.awaitEnd()
 }

@@ -11,8 +11,12 @@ import (
 	"troupe/messages"
 )
 
-// eventsEvery is the least time between two batches of events: the table is sorted after each.
-const eventsEvery = 100 * time.Millisecond
+// eventsEvery is the least time between two batches of events. The table is sorted after each: the
+// pause is at least eventsFactor times as long as that took.
+const (
+	eventsEvery  = 100 * time.Millisecond
+	eventsFactor = 20
+)
 
 // maxGathered bounds the records of a batch. With more, the jobs are listed again.
 const maxGathered = 4096
@@ -113,16 +117,18 @@ func (m *model) awaitEvents() tea.Cmd {
 
 // takeEvents takes a batch. The next one comes after a pause.
 func (m *model) takeEvents(batch eventsCame) tea.Cmd {
+	begun := time.Now()
 	for _, r := range batch.records {
 		m.jobs.merge(r)
 	}
-	await := m.awaitEvents()
-	next := []tea.Cmd{m.arrange(), func() tea.Msg {
-		if !pause(m.ctx(), eventsEvery) {
+	next, await := []tea.Cmd{m.arrange()}, m.awaitEvents()
+	least := max(eventsEvery, eventsFactor*time.Since(begun))
+	next = append(next, func() tea.Msg {
+		if !pause(m.ctx(), least) {
 			return nil
 		}
 		return await()
-	}}
+	})
 	if batch.list {
 		next = append(next, m.list())
 	}

@@ -27,10 +27,12 @@ type lists struct {
 	jobs     []messages.Record
 	scopes   []messages.ScopeInfo
 	sessions []messages.SessionInfo
+	full     bool // with finished jobs, if they are shown
 	at       time.Time
 }
 
-// replace takes new lists. A record of a later event stays: the event overtook the list.
+// replace takes new lists. A record of a later event stays: the event overtook the list. Jobs that
+// had ended stay if the lists do not have such.
 func (j *jobs) replace(l lists) {
 	newest := messages.Seq(0)
 	for _, r := range l.jobs {
@@ -51,7 +53,7 @@ func (j *jobs) replace(l lists) {
 		j.add(next)
 	}
 	for uid, old := range was {
-		if j.all[uid] == nil && old.Seq > newest {
+		if j.all[uid] == nil && (old.Seq > newest || !l.full && old.State.Ended()) {
 			j.add(old)
 		}
 	}

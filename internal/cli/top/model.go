@@ -194,7 +194,7 @@ func (m *model) pressFilter(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *model) nextSort() tea.Cmd {
-	keys := sortKeys()
+	keys := SortKeys()
 	return m.sortBy(keys[(slices.Index(keys, m.sort)+1)%len(keys)])
 }
 
@@ -212,6 +212,7 @@ func (m *model) toggleEnded() tea.Cmd {
 	} else {
 		m.say("without finished jobs", nil)
 	}
+	m.refresh.fullDue = time.Time{}
 	return m.list()
 }
 

@@ -26,7 +26,7 @@ func shows(t *testing.T, jobs ...messages.Record) *model {
 	m := newModel(&connect.Command{Ctx: t.Context()}, &Flags{Sort: "age"})
 	m.now = func() time.Time { return at }
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
-	m.Update(listed{lists: lists{jobs: jobs, scopes: []messages.ScopeInfo{{Path: messages.MainScope}}, at: at}})
+	m.Update(listed{lists: lists{jobs: jobs, scopes: []messages.ScopeInfo{{Path: messages.MainScope}}, full: true, at: at}})
 	return m
 }
 
@@ -140,6 +140,8 @@ func TestAListDoesNotUndoAnEvent(t *testing.T) {
 	m.Update(eventsCame{records: []messages.Record{record(1, nil)}})
 	require.Equal(t, messages.Finished, m.jobs.all["uj1"].State)
 	m.Update(listed{lists: lists{jobs: []messages.Record{record(2, func(r *messages.Record) { r.Seq = 20 })}, at: at}})
+	require.Contains(t, m.jobs.all, messages.UID("uj1"), "the list has live jobs alone")
+	m.Update(listed{lists: lists{jobs: []messages.Record{record(2, func(r *messages.Record) { r.Seq = 20 })}, full: true, at: at}})
 	require.Len(t, m.jobs.all, 1, "a list without them is newer")
 }
 

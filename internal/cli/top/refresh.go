@@ -15,6 +15,7 @@ import (
 const (
 	refreshEvery  = time.Second
 	refreshFactor = 40
+	fullEvery     = 10 * time.Second
 )
 
 // refreshState says when the next lists are due.
@@ -22,6 +23,7 @@ type refreshState struct {
 	running bool
 	again   bool // something has changed since they began
 	due     time.Time
+	fullDue time.Time // of those with finished jobs, of which events tell, but not of their removal
 }
 
 // listed is the result of a refresh.
@@ -44,7 +46,8 @@ func (m *model) list() tea.Cmd {
 		return nil
 	}
 	m.refresh.running = true
-	ask := messages.ListJobs{Scope: m.scope, Finished: m.jobs.finished, Live: true}
+	full := !m.now().Before(m.refresh.fullDue)
+	ask := messages.ListJobs{Scope: m.scope, Finished: m.jobs.finished && full, Live: true}
 	return func() tea.Msg {
 		begun := time.Now()
 		all, err := host.Ask(m.ctx(), m.Host(), ask)
@@ -56,19 +59,26 @@ func (m *model) list() tea.Cmd {
 			return listed{err: err}
 		}
 		scopes, err := host.Ask(m.ctx(), m.Host(), messages.ListScopes{Path: ask.Scope})
-		return listed{lists{all.Jobs, scopes.Scopes, sessions.Sessions, time.Now()}, time.Since(begun), err}
+		return listed{lists{all.Jobs, scopes.Scopes, sessions.Sessions, full, time.Now()}, time.Since(begun), err}
 	}
 }
 
 // took takes the result of a refresh.
 func (m *model) took(l listed) tea.Cmd {
 	again := m.refresh.again
-	m.refresh = refreshState{due: m.now().Add(refreshFactor * l.took)}
-	m.unreachable = ""
-	if l.err != nil {
+	m.refresh.running, m.refresh.again = false, false
+	m.refresh.due = m.now().Add(refreshFactor * l.took)
+	if l.full && !again {
+		m.refresh.fullDue = m.now().Add(max(fullEvery, refreshFactor*l.took))
+	}
+	if m.unreachable = ""; l.err != nil {
 		m.unreachable = sentence(l.err)
+		m.refresh.fullDue = time.Time{} // events may be missing
 	} else {
 		m.jobs.replace(l.lists)
+		if m.pane.err != nil {
+			m.pane.of = rowKey{} // read it again
+		}
 	}
 	next := m.arrange()
 	if !again {

@@ -41,9 +41,9 @@ type row struct {
 	written uint64
 }
 
-// sortKeys lists the orders of the table. The first shows scopes and sessions with their jobs
+// SortKeys lists the orders of the table. The first shows scopes and sessions with their jobs
 // below them, oldest first; the others show jobs alone, the largest first, but names from A.
-func sortKeys() []string { return []string{"age", "cpu", "memory", "output", "duration", "name"} }
+func SortKeys() []string { return []string{"age", "cpu", "memory", "output", "duration", "name"} }
 
 // rowsOf returns the rows of the table: those that match the filter, in their order.
 func (j *jobs) rowsOf(filter, sort string, reverse bool, now time.Time) []row {
@@ -55,7 +55,7 @@ func (j *jobs) rowsOf(filter, sort string, reverse bool, now time.Time) []row {
 		}
 	}
 	slices.SortFunc(chosen, older)
-	if sort == sortKeys()[0] {
+	if sort == SortKeys()[0] {
 		if reverse {
 			slices.Reverse(chosen)
 		}

@@ -22,7 +22,7 @@ func (f *Flags) Check(a *connect.Command) error {
 	if a.JSON {
 		return messages.Invalid("json", "top draws a screen and has no JSON output; use troupe ps --json")
 	}
-	if err := connect.OneOf("sort", f.Sort, sortKeys()); err != nil {
+	if err := connect.OneOf("sort", f.Sort, SortKeys()); err != nil {
 		return err
 	}
 	if err := connect.CheckScope(a, "scope", f.Scope); err != nil {
@@ -67,10 +67,11 @@ func passSignals(ctx context.Context, signals *cli.Signals, child *childProcess,
 	for {
 		select {
 		case sig := <-signals.Incoming:
-			if !child.pass(sig) {
+			ends, atOnce := child.pass(sig)
+			if !ends {
 				continue
 			}
-			if got != nil {
+			if got != nil || atOnce {
 				number, _ := sig.(unix.Signal)
 				os.Exit(cli.SignalBase + int(number))
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
@@ -57,20 +58,22 @@ func (c *childProcess) back() {
 }
 
 // pass passes a signal to the verb that has the terminal, and reports whether it ends this
-// program. INT and QUIT are typed for the verb: the terminal itself sends them to its process.
-func (c *childProcess) pass(sig os.Signal) (ours bool) {
+// program; at once, if that waits for Enter. INT and QUIT are typed for the verb: the terminal
+// itself sends them to its process.
+func (c *childProcess) pass(sig os.Signal) (ends, atOnce bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch typed := sig == unix.SIGINT || sig == unix.SIGQUIT; {
 	case c.away == 0:
-		return true
+		return true, false
 	case typed:
 		c.interrupted = true
-		return false
-	case c.process != nil:
-		_ = c.process.Signal(sig)
+		return false, false
+	case c.process == nil:
+		return true, true
 	}
-	return true
+	_ = c.process.Signal(sig)
+	return true, false
 }
 
 // verb is a verb of troupe that has the terminal until it ends. It implements tea.ExecCommand.
@@ -96,6 +99,9 @@ func (v *verb) Run() error {
 	defer func() { v.child.endGuard = terminal.GuardScreen(v.m) }()
 	cmd := exec.Command(self, v.args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = v.m.In, v.m.Out, v.m.Err, v.m.Env
+	endWithUs(cmd)
+	runtime.LockOSThread() // until the verb has ended: the thread must live as long
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -128,17 +134,16 @@ func (m *model) attach() tea.Cmd {
 			m.say("", &messages.Error{Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", at.job.ID), Hint: "l shows its output"})
 			return nil
 		}
-		id := messages.JobID(at.job.UID)
 		return m.run(func(status int) bool {
-			found, err := host.Ask(m.ctx(), m.Host(), messages.FindJob{Job: id})
+			found, err := host.Ask(m.ctx(), m.Host(), messages.FindJob{Job: messages.JobID(at.job.UID)})
 			return status != 0 || err != nil || found.Job.State.Ended()
-		}, "attach", string(id))
+		}, "attach", string(at.job.ID))
 	})
 }
 
 // logs prints the output of the selected job and follows it until INT.
 func (m *model) logs() tea.Cmd {
 	return m.onJob(func(at row) tea.Cmd {
-		return m.run(func(status int) bool { return status != cli.SignalBase+int(unix.SIGINT) && status != -1 }, "logs", "-f", string(at.job.UID))
+		return m.run(func(status int) bool { return status != cli.SignalBase+int(unix.SIGINT) && status != -1 }, "logs", "-f", string(at.job.ID))
 	})
 }
