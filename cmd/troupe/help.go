@@ -77,7 +77,7 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 }
 
 // elsewhere maps verbs of docker, tmux, systemctl and shells to those of troupe. Edit
-// distance alone would suggest wait for tail and stop for top.
+// distance alone would suggest wait for tail.
 func elsewhere() map[string]string {
 	return map[string]string{
 		"ls": "ps", "list": "ps", "jobs": "ps", "status": "show", "inspect": "show", "info": "show",
