@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -133,7 +134,11 @@ func TestBadInputRPCPiHostileOutput(t *testing.T) {
 	require.NoError(t, os.WriteFile(d.file("hostile"), raw, 0o600))
 	h := d.pi()
 	r, output := h.bash("cat " + d.file("hostile"))
-	want := artifact.CleanText(strings.ReplaceAll(string(raw), "\r", ""), artifact.CleanOptions{})
+	var clean strings.Builder
+	cleaner := artifact.NewTextCleaner(&clean, artifact.CleanOptions{})
+	_, err := cleaner.Write(bytes.ReplaceAll(raw, []byte("\r"), nil))
+	require.NoError(t, errors.Join(err, cleaner.Close()))
+	want := clean.String()
 	require.True(t, output == want, "%d bytes, want %d", len(output), len(want))
 	require.True(t, strings.HasSuffix(output, r.Data.Output))
 	require.Equal(t, int64(len(want)), r.Data.TotalBytes)
