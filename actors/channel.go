@@ -20,6 +20,7 @@ type channelSpec struct {
 	begun      messages.Seq // facts up to here are not sent: they came before a subscription to what comes
 	resumed    bool         // the subscriber has had Subscribed
 	beyond     messages.Seq // number that the subscriber had in another journal; 0: none
+	origin     string       // of the journal
 }
 
 // passes reports whether the subscriber is to have a fact.
@@ -91,7 +92,7 @@ func (c *channel) Receive(ctx actor.Context) {
 
 func (c *channel) start(ctx actor.Context) {
 	if !c.spec.resumed && c.hasSubscriber(ctx) {
-		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.sentUpTo, Newest: c.spec.newest})
+		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.sentUpTo, Newest: c.spec.newest, Origin: c.spec.origin})
 		if c.spec.beyond > 0 {
 			ctx.Send(c.spec.subscriber, messages.FactsDropped{Channel: c.spec.id, From: c.spec.beyond + 1, To: c.sentUpTo})
 		}

@@ -15,6 +15,13 @@ type RestoreState struct {
 	Number   uint64        // the highest number of a short id
 	Channels []SubscriberCursor
 	Ends     []messages.SessionEnd // of sessions and their shells, the newest first
+	Origins  []Origin              // the oldest first; nil: it is not known when the journal was opened
+}
+
+// Origin is an opening of a journal, and the number of its newest fact at that time.
+type Origin struct {
+	ID    string
+	After messages.Seq
 }
 
 // RestoredJob is a job in the journal: the record of its last fact, its idempotency key, and its

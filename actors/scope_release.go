@@ -38,8 +38,8 @@ func (p *scopeRelease) Receive(ctx actor.Context) {
 		p.heard(ctx, nil, &msg.Err)
 	case messages.RequestRejected:
 		p.heard(ctx, nil, &msg.Err)
-	case abort:
-		p.waits, p.refusal = 0, shuttingDown()
+	case abort: // the closes have been answered; a group stop answers as it ends
+		p.refusal = shuttingDown()
 		p.step(ctx)
 	default:
 		unhandled(ctx, p.deps)

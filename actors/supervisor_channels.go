@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type channels struct {
 	notices int                                     // channels of notifiers so far
 	past    map[messages.ChannelID]SubscriberCursor // of a former node, or without a subscriber; not resumed yet
 	taken   map[string]*subscription                // stopped for another subscriber, by PID
+	origins []Origin                                // of the journal, the oldest first
 }
 
 // pastChannels is the number of past channels per open one. A journal keeps as many.
@@ -92,7 +94,11 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		})
 		return
 	}
-	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window), last: s.newest(), newest: s.seq}
+	spec := channelSpec{
+		id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window),
+		last: s.newest(), newest: s.seq, origin: s.channels.origin(),
+	}
+	foreign := !r.Now && !r.Resume && s.channels.foreign(r)
 	if r.Now {
 		spec.after, spec.begun = spec.last, s.seq // clients that wait may have had facts that are not recorded yet
 	}
@@ -113,11 +119,29 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		spec.after, spec.begun = before.Acked, 0
 	}
 	delete(s.channels.past, id)
-	if spec.after > spec.last { // a number of another journal: all facts are new
+	if foreign || spec.after > spec.last { // a number of another journal: all facts are new
 		spec.beyond, spec.after = spec.after, 0
 	}
 	s.queueEntry(JournalEntry{Channels: []SubscriberCursor{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
 	s.channels.byID[id] = &subscription{spec: spec, hostOwned: r.Own, deliveredUpTo: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
+}
+
+// origin returns the origin of the journal since it was opened, "" if it has none.
+func (c *channels) origin() string {
+	if len(c.origins) == 0 {
+		return ""
+	}
+	return c.origins[len(c.origins)-1].ID
+}
+
+// foreign reports whether a subscriber has its number from another journal: the origin is not one
+// of this journal, or this journal was opened with fewer facts after that.
+func (c *channels) foreign(r messages.Subscribe) bool {
+	if r.Origin == "" || len(c.origins) == 0 {
+		return false
+	}
+	at := slices.IndexFunc(c.origins, func(o Origin) bool { return o.ID == r.Origin })
+	return at < 0 || at+1 < len(c.origins) && r.After > c.origins[at+1].After
 }
 
 // unused returns a name that no channel has or had.
@@ -181,6 +205,17 @@ func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 		m := deliver{after: sub.deliveredUpTo, facts: through, upTo: facts[len(facts)-1].Seq, acked: sub.spec.after}
 		sub.deliveredUpTo, sub.acked = m.upTo, m.acked
 		ctx.Send(sub.pid, m)
+	}
+}
+
+// lowerNewest tells subscribers that wait for facts which the journal does not take now where the
+// recorded ones end.
+func (c *channels) lowerNewest(ctx actor.Context, newest messages.Seq) {
+	for _, sub := range c.byID {
+		if sub.notice == nil && sub.spec.newest > newest {
+			sub.spec.newest = newest
+			ctx.Send(sub.spec.subscriber, messages.Subscribed{Channel: sub.spec.id, After: sub.spec.after, Newest: newest, Origin: sub.spec.origin})
+		}
 	}
 }
 

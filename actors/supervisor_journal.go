@@ -170,6 +170,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	}
 	if s.journalErr == nil {
 		s.deps.Log.Error("no new work is taken", slog.String("error", broken.Error()))
+		s.channels.lowerNewest(ctx, s.newest())
 	}
 	s.journalErr = broken
 	s.removeAgain(ctx, func(messages.JobID) bool { return true })
@@ -182,6 +183,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 // recorderLost takes that the recorder has crashed too often.
 func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.recorder = nil
+	s.channels.lowerNewest(ctx, s.newest())
 	s.journalErr = &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal's writer crashed too often, so no new work is taken", Hint: "look at the log and restart the node",

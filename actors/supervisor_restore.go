@@ -24,6 +24,7 @@ func (s *supervisor) restore(ctx actor.Context) {
 	past.Held, shells = apart(past.Held)
 	s.count = max(s.count, int(past.Number)) //nolint:gosec // ids are counted, they do not overflow
 	s.channels.remember(past.Channels)
+	s.channels.origins = past.Origins
 	s.shells.recentEnds = past.Ends
 	held := map[messages.UID]*jobMeta{}
 	for _, h := range past.Held {

@@ -15,6 +15,7 @@ type EventPage struct {
 	Events []api.Event
 	Next   messages.Seq // the number after which the next page begins
 	More   bool         // more facts were recorded when the page was read
+	Origin string       // of the journal, for the request of the next page
 }
 
 // EventPage returns the facts that the daemon has recorded by now, oldest first, at most most of
@@ -38,7 +39,7 @@ func (c *Client) EventPage(ctx context.Context, r messages.Subscribe, most int) 
 			return EventPage{}, err
 		}
 	}
-	p.Next = s.ask.After
+	p.Next, p.Origin = s.ask.After, s.origin
 	if !s.over {
 		p.Next = max(p.Next, s.end)
 	}

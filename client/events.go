@@ -57,6 +57,7 @@ type stream struct {
 	over   bool         // the loop was left
 	heard  bool         // an event arrived since the last connect
 	resume bool         // continue after ask.After
+	origin string       // of the journal of this connection
 	end    messages.Seq // of the last event of a stream of the past; 0: an older daemon
 	bytes  int          // of the events read
 }
@@ -129,12 +130,16 @@ func (s *stream) once(ctx context.Context) error {
 	}
 	if s.resume || s.ask.After > 0 {
 		r.Header.Set("Last-Event-ID", strconv.FormatUint(uint64(s.ask.After), 10))
+		if s.ask.Origin != "" {
+			r.Header.Set(api.OriginHeader, s.ask.Origin)
+		}
 	}
 	reply, err := s.client.do(r)
 	if err != nil {
 		return err
 	}
 	defer reply.Body.Close()
+	s.origin = reply.Header.Get(api.OriginHeader)
 	return s.read(reply.Body)
 }
 
@@ -170,7 +175,8 @@ func (s *stream) read(from io.Reader) error {
 		if anew := e.Kind == api.FactsDropped && e.Seq < e.From; e.Seq <= s.ask.After && !anew {
 			continue // received before the connection broke
 		}
-		s.ask.After = e.Seq
+		e.Origin = s.origin
+		s.ask.After, s.ask.Origin = e.Seq, s.origin
 		if !s.yield(e, nil) {
 			s.over = true
 			return errLeft
@@ -191,7 +197,7 @@ func (s *stream) begins(id string) error {
 	if err != nil {
 		return fmt.Errorf("cannot parse the number of an event: %w", err)
 	}
-	s.ask.After, s.ask.Now, s.resume = messages.Seq(n), false, true
+	s.ask.After, s.ask.Origin, s.ask.Now, s.resume = messages.Seq(n), s.origin, false, true
 	if s.begun != nil {
 		s.begun()
 	}

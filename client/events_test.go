@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func tells(seq int) string {
 
 // life is what a daemon answers to one request for events, and how long it goes on then.
 type life struct {
-	behind string // what it is asked for: Last-Event-ID
+	behind string // what it is asked for: Last-Event-ID, and Troupe-Journal after a space
 	says   string // "": nobody listens
 	lasts  time.Duration
 }
@@ -61,8 +62,8 @@ func lives(t *testing.T, all ...life) (*Client, *int) {
 		go func() {
 			defer theirs.Close()
 			r, err := http.ReadRequest(bufio.NewReader(theirs))
-			if err != nil || r.Header.Get("Last-Event-ID") != now.behind {
-				t.Errorf("asked for what is behind %q, want %q (%v)", r.Header.Get("Last-Event-ID"), now.behind, err)
+			if behind := strings.TrimSpace(r.Header.Get("Last-Event-ID") + " " + r.Header.Get("Troupe-Journal")); err != nil || behind != now.behind {
+				t.Errorf("asked for what is behind %q, want %q (%v)", behind, now.behind, err)
 			}
 			_, _ = io.WriteString(theirs, now.says[:len(now.says)-1])
 			time.Sleep(now.lasts) // of the bubble
@@ -130,6 +131,29 @@ func TestEventsOfAnotherJournal(t *testing.T) {
 		seqs, err := heard(t, c)
 		require.Equal(t, []messages.Seq{7, 8, 0, 1, 2}, seqs)
 		require.ErrorIs(t, err, ErrNoDaemon)
+	})
+}
+
+// The journal of a number goes back with it. It changes with the first event of the next journal:
+// a connection that ends before that has told nothing.
+func TestEventsNameTheirJournal(t *testing.T) {
+	of := func(journal, says string) string {
+		return strings.Replace(says, "text/event-stream", "text/event-stream\r\nTroupe-Journal: "+journal, 1)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		anew := "event: facts_dropped\ndata: {\"v\":1,\"event\":\"facts_dropped\",\"seq\":0,\"from\":9}\n\n"
+		c, _ := lives(t,
+			life{"", of("A", begins(6)) + "\n", 0},
+			life{"6 A", of("A", begins(6)+tells(7)+tells(8)) + "\n", 0},
+			life{"8 A", of("B", begins(0)) + "\n", 0},
+			life{"8 A", of("B", begins(0)+anew+tells(1)) + "\n", 0},
+			life{"1 B", begins(1) + tells(2) + "\n", 0}, // an older daemon
+			life{"2", of("C", begins(2)+tells(3)) + "\n", 0},
+			life{"3 C", of("C", begins(3)) + ends(messages.Internal), 0},
+		)
+		seqs, err := heard(t, c)
+		require.Equal(t, []messages.Seq{7, 8, 0, 1, 2, 3}, seqs)
+		require.ErrorIs(t, err, &messages.Error{Code: messages.Internal})
 	})
 }
 

@@ -116,7 +116,7 @@ func (h daemonHost) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[
 				yield(messages.Notification{}, err)
 				return
 			}
-			if fact := e.Fact(); fact != nil && !yield(messages.Notification{Seq: e.Seq, Fact: fact}, nil) {
+			if fact := e.Fact(); fact != nil && !yield(messages.Notification{Seq: e.Seq, Fact: fact, Origin: e.Origin}, nil) {
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,10 +25,17 @@ type Subscribe struct {
 	Channel ChannelID // "": the node makes one
 	Resume  bool      // from the last acknowledged number; After is not used
 	After   Seq
-	Now     bool // only facts of what happens from now on
-	Own     bool // the host's own channel, outside the limit on channels
-	Window  int  // unacknowledged facts in flight; 0: DefaultWindow; at most MaxOutbox
+	Origin  string // of the journal that gave After; "": not known
+	Now     bool   // only facts of what happens from now on
+	Own     bool   // the host's own channel, outside the limit on channels
+	Window  int    // unacknowledged facts in flight; 0: DefaultWindow; at most MaxOutbox
 	Filter  Filter
+}
+
+// IsOrigin reports whether a text can be an origin in a header: short, without spaces and control
+// characters.
+func IsOrigin(text string) bool {
+	return len(text) <= 64 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // Bounds of the window of a channel, in facts.
@@ -79,12 +87,13 @@ func (f Filter) passesJob(fact CommandFact) bool {
 }
 
 // Subscribed reports that the channel is open. The first notification has a number above
-// After.
+// After. It comes again, with a lower Newest, when the journal does not take the facts up to Newest.
 type Subscribed struct {
 	quiet
 	Channel ChannelID
 	After   Seq
-	Newest  Seq // of the last numbered fact, which the journal may not hold yet
+	Newest  Seq    // of the last numbered fact, which the journal may not hold yet
+	Origin  string // of the journal: a subscriber that returns sends it with its number; "": it has none
 }
 
 // Notification is one fact with its number.
@@ -93,6 +102,7 @@ type Notification struct {
 	Channel ChannelID
 	Seq     Seq
 	Fact    Fact
+	Origin  string // of the journal, for Subscribe; set by a host.Host alone
 }
 
 // FactsDropped reports that the facts From to To are no longer held. From above To means

@@ -117,6 +117,9 @@ func (l *ledger) Finished(before messages.Seq, limit int) ([]journal.Entry, erro
 // Channels implements journal.Outbox.
 func (l *ledger) Channels() ([]journal.Channel, error) { return l.known.Channels() }
 
+// Origins implements journal.Origins.
+func (l *ledger) Origins() ([]journal.Origin, error) { return l.known.Origins() }
+
 // Ends implements journal.Ends.
 func (l *ledger) Ends() ([]messages.SessionEnd, error) { return l.known.Ends() }
 

@@ -83,12 +83,12 @@ func (e *escapees) check(j *job, cgroup string) (mine, news bool) {
 		switch {
 		case c.many:
 			e.blind = true
-			return c.mine, c.news
+			return c.mine || e.omits(j), c.news
 		case !c.again:
 			if !c.news {
 				e.past = nil
 			}
-			return c.mine, c.news
+			return c.mine || e.omits(j), c.news
 		}
 	}
 	e.blind = true
@@ -136,6 +136,23 @@ func (e *escapees) checkList(pids []byte, j *job, cgroup string, c *checked) {
 			e.inside[pid] = now
 		}
 	}
+}
+
+// hasOrphan reports whether a known orphan lives. The kernel's list of children can omit one while
+// a sibling is reaped. The caller holds mu.
+func (e *escapees) hasOrphan(o *orphan) bool {
+	now, ok := statProc(e.h.sys, o.pid)
+	return ok && !now.dead() && now.start == o.start && now.ppid == e.h.self.pid
+}
+
+// omits reports whether an orphan of a job lives, although no list has it. The caller holds mu.
+func (e *escapees) omits(j *job) bool {
+	for _, o := range e.outside {
+		if o.job == j && e.hasOrphan(o) {
+			return true
+		}
+	}
+	return false
 }
 
 // cgroupOf returns the name of the job's cgroup that a process is in; "": it is in none.
@@ -255,6 +272,11 @@ func (s *scan) list() (pids []int, failed error) {
 	s.listed += len(pids)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for pid, o := range s.outside {
+		if !slices.Contains(pids, pid) && s.hasOrphan(o) {
+			pids = append(pids, pid)
+		}
+	}
 	for _, o := range s.escapees.past {
 		if s.scans == 1 && !slices.Contains(pids, o.pid) { // else another scan has added it
 			s.past = append(s.past, o)

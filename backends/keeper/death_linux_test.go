@@ -163,9 +163,7 @@ func TestFaultKeeperDiesUnderARead(t *testing.T) {
 	}
 	defer log.Close()
 	_, pid := c.Keeper()
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	signal(t, pid, unix.SIGSTOP)
 	type page struct {
 		n   int
 		err error

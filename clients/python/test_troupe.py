@@ -53,6 +53,14 @@ class Place:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def stopped(pid: int) -> None:
+    """Stop a process, and return when none of its threads runs."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = pathlib.Path("/proc", str(pid), "task")
+    while any(") T " not in (thread / "stat").read_text() for thread in threads.iterdir()):
+        pass
+
+
 def killed(client: troupe.Client) -> int:
     """Kill the daemon, and return when its process has gone."""
     pid = client.version().pid
@@ -605,6 +613,31 @@ class RestartTest(OwnDaemon):
             self.assertEqual(sorted(e.job.uid for e in past), sorted([before, meanwhile, after]))
         events.close()
 
+    def test_a_journal_that_was_replaced(self) -> None:
+        before = [self.daemon.run(["true"]).record.uid for _ in range(2)]
+        events = self.daemon.events(0, ends=True)
+        self.assertEqual([next(events).job.uid for _ in range(2)], before)
+        cursor, journal = events.cursor, events.journal
+        self.assertTrue(journal)
+        killed(self.daemon)
+        os.remove(self.place.file("troupe/journal.db"))
+        after = [self.daemon.run(["true"]).record.uid for _ in range(6)]  # its numbers pass the cursor
+
+        def told(following: "troupe.Events") -> None:
+            gap = next(following)
+            self.assertEqual((gap.event, gap.seq, gap["from"]), ("facts_dropped", 0, cursor + 1))
+            seen = [next(following)]
+            while seen[-1].job.uid != after[-1]:
+                seen.append(next(following))
+            self.assertEqual([e.job.uid for e in seen if e.job.uid not in before], after)
+            self.assertGreater(seen[-1].seq, cursor)
+
+        told(events)
+        self.assertNotEqual(events.journal, journal)
+        with self.daemon.events(cursor, journal=journal, ends=True, past=True) as past:
+            told(past)
+        events.close()
+
     def test_jobs_stop_with_the_lease_of_their_scope(self) -> None:
         with self.daemon.lease("agent"):
             first = self.daemon.spawn(["sleep", "600"], scope="agent")
@@ -884,7 +917,7 @@ class ConnectTest(unittest.TestCase):
 
     def test_a_daemon_that_is_stopped(self) -> None:
         pid = self.place.connect().version().pid
-        os.kill(pid, signal.SIGSTOP)
+        stopped(pid)
         self.addCleanup(os.kill, pid, signal.SIGCONT)  # before the end of the place
         with unittest.mock.patch.object(troupe, "_ANSWER_PATIENCE", 0.3), self.assertRaises(troupe.Error) as e:
             self.place.connect()

@@ -1183,12 +1183,15 @@ class Client:
         session._open()
         return session
 
-    def events(self, cursor: Optional[int] = None, *, scope: Optional[str] = None, job: Optional[str] = None, ends: bool = False, past: bool = False) -> "Events":
+    def events(
+        self, cursor: Optional[int] = None, *, journal: Optional[str] = None, scope: Optional[str] = None, job: Optional[str] = None, ends: bool = False, past: bool = False,
+    ) -> "Events":
         """Return the events after a number: 0 begins with the oldest, None with those from now on.
 
+        journal is that of the events which had the number: with it, a journal that was replaced is noticed.
         ends selects the ends of jobs alone; past ends after the last event so far.
         """
-        return Events(self, cursor, scope, job, ends, past)
+        return Events(self, cursor, scope, job, ends, past, journal)
 
     def lease(self, scope: str) -> "Lease":
         """Hold a scope: its jobs stop when this process ends, however it ends, or the lease is closed.
@@ -1630,14 +1633,17 @@ class Lease:
 class Events(Iterator[Record]):
     """Events as they are recorded, each once and in order, over the ends of daemons.
 
-    cursor is the number of the last one: store it, and begin after it the next time. Numbers that the
-    journal no longer holds come as an event facts_dropped. One thread reads; close ends it from any.
+    cursor is the number of the last one, journal the journal that gave it: store both, and begin after
+    them the next time. Numbers that the journal no longer holds, or that are of another one, come as an
+    event facts_dropped. One thread reads; close ends it from any.
     """
 
-    def __init__(self, client: Client, cursor: Optional[int], scope: Optional[str], job: Optional[str], ends: bool, past: bool) -> None:
+    def __init__(self, client: Client, cursor: Optional[int], scope: Optional[str], job: Optional[str], ends: bool, past: bool, journal: Optional[str] = None) -> None:
         self._client, self._closed = client, False
         self._query = {"scope": scope, "job": job, "ends": ends, "past": past}
         self.cursor = 0 if past and cursor is None else cursor
+        self.journal = journal
+        self._sender: Optional[str] = None  # the journal of this connection
         self._away = _Absence(client, None, _EVENTS_RETURN)
         self._kept: Deque[Record] = collections.deque()
         self._buf = b""
@@ -1648,8 +1654,14 @@ class Events(Iterator[Record]):
     def _ask(self) -> _Reply:
         self._buf = b""
         if self.cursor is None:
-            return self._client._open("GET", "/v1/events", {**self._query, "now": True})
-        return self._client._open("GET", "/v1/events", self._query, None, {"Last-Event-ID": str(self.cursor)})
+            reply = self._client._open("GET", "/v1/events", {**self._query, "now": True})
+        else:
+            headers = {"Last-Event-ID": str(self.cursor)}
+            if self.journal is not None:
+                headers["Troupe-Journal"] = self.journal
+            reply = self._client._open("GET", "/v1/events", self._query, None, headers)
+        self._sender = reply.headers.get("troupe-journal")
+        return reply
 
     def __iter__(self) -> "Events":
         return self
@@ -1662,7 +1674,7 @@ class Events(Iterator[Record]):
             self._line()
         event = self._kept.popleft()
         if event.get("seq") is not None:
-            self.cursor = event["seq"]
+            self.cursor, self.journal = event["seq"], self._sender
         return event
 
     def _line(self) -> None:
@@ -1671,7 +1683,7 @@ class Events(Iterator[Record]):
         try:
             line = self._read_line()
             if line.startswith(b"id: ") and self.cursor is None:
-                self.cursor = int(line[4:])
+                self.cursor, self.journal = int(line[4:]), self._sender
             elif line.startswith(b"data: "):
                 self._take(_decode(line[6:]))
         except Error as err:

@@ -219,7 +219,7 @@ func TestFaultTheEndOfInputComesBack(t *testing.T) {
 		return n
 	}
 	before := wrote()
-	d.send(syscall.SIGSTOP)
+	stops(t, d.Process.Pid)
 	require.NoError(t, w.Close())
 	eventually(t, "the request to close the input", func() bool { return wrote() >= before+len(api.AttachCloseInput) })
 	comesAgain(t, d, func(_ *testing.T, d *process) { d.send(syscall.SIGKILL) })

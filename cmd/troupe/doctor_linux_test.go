@@ -93,7 +93,7 @@ func TestDoctorFindsTheDaemonWithoutASocket(t *testing.T) {
 	p := d.beside("doctor").start()
 	require.Contains(t, p.rest(), fmt.Sprintf("process %d\n", d.Process.Pid))
 	p.ends(0)
-	d.send(syscall.SIGSTOP) // else it makes them anew
+	stops(t, d.Process.Pid) // else it makes them anew
 	require.NoError(t, errors.Join(os.RemoveAll(d.socket()), os.Remove(d.file("troupe/"+config.SocketName))))
 	p = d.beside("doctor").start()
 	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: a daemon cannot start: another daemon, process %d, has locked the state directory %s (", d.Process.Pid, d.file("troupe")))

@@ -64,13 +64,12 @@ func (f *eventFlags) check(a *connect.Command) error {
 
 func followEvents(a *connect.Command, f *eventFlags) error {
 	at := cursor(f.cursor)
-	after, err := at.read(messages.Seq(f.after))
-	if err != nil {
-		return err
-	}
 	r := messages.Subscribe{
-		After: after, Now: f.follow && !a.Cmd.Flags().Changed("after") && at == "",
+		After: messages.Seq(f.after), Now: f.follow && !a.Cmd.Flags().Changed("after") && at == "",
 		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
+	}
+	if err := at.read(&r); err != nil {
+		return err
 	}
 	if f.job != "" {
 		found, err := host.Ask(a.Ctx, a.Host(), messages.FindJob{Job: messages.JobID(f.job)})
@@ -92,7 +91,7 @@ func followEvents(a *connect.Command, f *eventFlags) error {
 				return err
 			}
 		}
-		if err := at.write(e.Seq); err != nil {
+		if err := at.write(e); err != nil {
 			return err
 		}
 	}
@@ -104,38 +103,41 @@ func (f *eventFlags) shows(e api.Event) bool {
 	return !f.background || e.Kind == api.FactsDropped || e.Job != nil && e.Job.Background
 }
 
-// cursor is the file with the number of the last event that was printed; "" is none. A kill
-// between the print and the write prints that event again: none is lost.
+// cursor is the file with the number of the last event that was printed, and the origin of its
+// journal if it has one; "" is no file. A kill between the print and the write prints that event
+// again: none is lost.
 type cursor string
 
-// read returns the number in the file, or absent if there is no file.
-func (c cursor) read(absent messages.Seq) (messages.Seq, error) {
+// read sets where the events begin, if there is a file.
+func (c cursor) read(r *messages.Subscribe) error {
 	if c == "" {
-		return absent, nil
+		return nil
 	}
 	text, err := os.ReadFile(string(c))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return absent, nil
+		return nil
 	case err != nil:
-		return 0, messages.Invalid("cursor", "cannot read the cursor: "+err.Error())
+		return messages.Invalid("cursor", "cannot read the cursor: "+err.Error())
 	}
 	var seq flags.Seq
-	if err := seq.Set(strings.TrimSpace(string(text))); err != nil {
+	number, origin, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if err := seq.Set(number); err != nil || !messages.IsOrigin(origin) {
 		bad := messages.Invalid("cursor", fmt.Sprintf("%s is no cursor of troupe events: %.64q", string(c), text))
 		bad.Hint = "name another file, or remove this one to begin with the oldest event"
-		return 0, bad
+		return bad
 	}
-	return messages.Seq(seq), nil
+	r.After, r.Origin = messages.Seq(seq), origin
+	return nil
 }
 
 // write replaces the file, so that it is never half written.
-func (c cursor) write(seq messages.Seq) error {
+func (c cursor) write(e api.Event) error {
 	if c == "" {
 		return nil
 	}
-	part := string(c) + ".part"
-	err := os.WriteFile(part, fmt.Appendln(nil, seq), 0o600)
+	part, text := string(c)+".part", strings.TrimSpace(fmt.Sprintf("%d %s", e.Seq, e.Origin))
+	err := os.WriteFile(part, []byte(text+"\n"), 0o600)
 	if err == nil {
 		err = os.Rename(part, string(c))
 	}

@@ -47,7 +47,7 @@ func diesBetweenCalls(t *testing.T, m *mortal, a *agent, at killable) {
 
 func diesBeforeAnEnd(t *testing.T, m *mortal, a *agent, at killable) {
 	job := a.run(params{"command": "read x < gate; echo > passed; exit 5", "background": true})
-	a.server.send(syscall.SIGSTOP) // else it starts one
+	stops(t, a.server.Process.Pid) // else it starts one
 	m.killed()
 	at.open()
 	at.passed()

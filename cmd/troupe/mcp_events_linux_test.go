@@ -171,7 +171,7 @@ func TestFaultMCPEventsOverADeadDaemon(t *testing.T) {
 				if mode == "stream" {
 					f.opens()
 				}
-				f.server.send(syscall.SIGSTOP) // else it starts the next daemon
+				stops(t, f.server.Process.Pid) // else it starts the next daemon
 				m.killed()
 				_, err = open.WriteString(strings.Repeat("\n", during))
 				require.NoError(t, err)

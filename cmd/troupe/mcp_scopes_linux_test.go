@@ -213,7 +213,7 @@ func TestFaultMCPDaemonAndClientDie(t *testing.T) {
 	m := begins(t)
 	a := m.agent(withSessions, nil)
 	r := a.run(params{"command": "exec sleep 600", "background": true})
-	a.server.send(syscall.SIGSTOP) // else it starts another
+	stops(t, a.server.Process.Pid) // else it starts another
 	m.killed()
 	a.server.dies()
 	m.again()

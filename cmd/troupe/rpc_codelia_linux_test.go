@@ -250,7 +250,7 @@ func TestFaultCodeliaLeavesOrphans(t *testing.T) {
 				c := m.codelia()
 				c.gets("shell.start", command)
 				begun()
-				c.server.send(syscall.SIGSTOP) // else it starts the next daemon
+				stops(t, c.server.Process.Pid) // else it starts the next daemon
 				m.killed()
 				c.server.send(syscall.SIGKILL)
 				c.server.ends(128 + int(syscall.SIGKILL))
@@ -260,7 +260,7 @@ func TestFaultCodeliaLeavesOrphans(t *testing.T) {
 				_, failed, _ := a.says("shell", command)
 				require.False(t, failed)
 				begun()
-				a.server.send(syscall.SIGSTOP)
+				stops(t, a.server.Process.Pid)
 				m.killed()
 				a.server.send(syscall.SIGKILL)
 				a.server.ends(128 + int(syscall.SIGKILL))

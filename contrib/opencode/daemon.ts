@@ -169,11 +169,11 @@ export class Daemon {
    * daemon. It calls opened when the first end can no longer be missed.
    */
   async *ends(scope: string, signal: AbortSignal, opened: () => void): AsyncGenerator<JobEvent> {
-    let last: number | undefined;
+    let last: number | undefined, journal: string | undefined;
     for (let again = false; !signal.aborted; again = true) {
       try {
         const query = `ends=true&scope=${encodeURIComponent(scope)}${last === undefined ? "&now=true" : ""}`;
-        const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": String(last) };
+        const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": String(last), ...(journal && { "Troupe-Journal": journal }) };
         const reply = await this.insist(() => this.open({ method: "GET", path: `/v1/events?${query}`, headers, signal }), signal, again);
         if (reply.statusCode === 503) { // it shuts down, or has no room
           reply.resume();
@@ -190,6 +190,7 @@ export class Daemon {
           const data = /^data: ?(.*)$/m.exec(block)?.[1];
           if (id !== undefined) {
             last = Number(id);
+            journal = reply.headers["troupe-journal"] as string | undefined;
           }
           if (data) {
             yield JSON.parse(data) as JobEvent;

@@ -136,6 +136,8 @@ func (r Route) response(status int) string {
 	case "application/octet-stream":
 		return fmt.Sprintf("{description: the bytes; trailers %s and %s, headers: {%s: %s, %s: %s, %s: %s}, content: {%s: {schema: {type: string, format: binary}}}}",
 			NextTrailer, GapsTrailer, StreamHeader, textHeader, OffsetHeader, textHeader, SizeHeader, textHeader, media)
+	case "text/event-stream":
+		return fmt.Sprintf("{description: ok, headers: {%s: %s}, content: {%s: {schema: {type: string}}}}", OriginHeader, textHeader, media)
 	default:
 		return fmt.Sprintf("{description: ok, content: {%s: {schema: {type: string}}}}", media)
 	}

@@ -20,6 +20,7 @@ type Event struct {
 	Scope   *ScopeEvent      `json:"scope,omitempty"`
 	From    messages.Seq     `json:"from,omitzero"` // of FactsDropped: the first number that is no longer held
 	Error   *messages.Error  `json:"error,omitempty"`
+	Origin  string           `json:"-"` // of the journal, from OriginHeader of the reply
 }
 
 // Kinds of events about jobs that a reader tells from others.

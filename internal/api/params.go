@@ -49,4 +49,5 @@ var eventParams = []Param{
 	{"query", "job", "string", "only facts of this job: id, ULID, or the name of one that is there"},
 	{"query", "ends", "boolean", "only command_finished: each job has one"},
 	{"header", "Last-Event-ID", "string", "resume after this number"},
+	{"header", OriginHeader, "string", "the journal that gave the number of after or Last-Event-ID: this header of the reply that had it"},
 }

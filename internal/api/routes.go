@@ -208,7 +208,7 @@ var table = []Route{
 	},
 	{
 		Method: "GET", Path: "/v1/events", ID: "events", Reply: "text/event-stream", Statuses: ok, Lasts: true, Params: eventParams,
-		About: "Facts as they are recorded, as server-sent events: id is the number of the fact, event its kind, data an Event. Last-Event-ID resumes after a number; after one that was never given, facts_dropped with a from above seq comes first, and then all facts. A comment comes every 15 s on which nothing happens.",
+		About: "Facts as they are recorded, as server-sent events: id is the number of the fact, event its kind, data an Event. Last-Event-ID resumes after a number; after one that was never given, or by another journal than Troupe-Journal names, facts_dropped with a from above seq comes first, and then all facts. A comment comes every 15 s on which nothing happens.",
 	},
 	{Method: "GET", Path: "/v1/stats", ID: "stats", Reply: Stats{}, Statuses: ok, About: "How much of everything there is."},
 	{Method: "GET", Path: "/v1/health", ID: "health", Reply: Health{}, Statuses: ok, About: "Whether the node takes requests."},

@@ -7,6 +7,7 @@ const (
 	OffsetHeader = "Troupe-Offset"      // offset of its first byte; of both streams "stdout,stderr"
 	SizeHeader   = "Troupe-Size"        // bytes of the stream when the reply began
 	NextTrailer  = "Troupe-Next-Offset" // offset after the last byte that was sent
+	OriginHeader = "Troupe-Journal"     // of events: the origin of the journal that gave their numbers
 	GapsTrailer  = "Troupe-Gaps"        // ranges that were not kept, as "100-200,300-400", ends exclusive
 )
 

@@ -43,9 +43,10 @@ type Bytes struct {
 
 // FactPage is a page of recorded facts.
 type FactPage struct {
-	Facts []messages.Notification
-	Next  messages.Seq // the number after which the next page begins
-	More  bool         // more facts were recorded when the page was read
+	Facts  []messages.Notification
+	Next   messages.Seq // the number after which the next page begins
+	More   bool         // more facts were recorded when the page was read
+	Origin string       // of the journal, for the request of the next page
 }
 
 // TaskGroup runs a session's background work. The front end supplies it and waits for all

@@ -103,7 +103,9 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db, file: file, interrupt: o.interrupt}
 	b.compactFrom = cmp.Or(o.CompactFrom, DefaultCompactFrom)
 	b.sparseFrom = b.compactFrom
-	err = b.Append(nil) // apply Retention to what has become too old
+	if b.Write(Batch{opened: true}) != nil { // the last origin goes on
+		err = b.Append(nil) // apply Retention to what has become too old
+	}
 	if err == nil {
 		err = b.shrink(math.MaxUint64)
 	}

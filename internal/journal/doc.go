@@ -13,6 +13,7 @@
 //	memory.go         the journal in memory
 //	memory_jobs.go    jobs and channels of the journal in memory
 //	migrate.go        rewrites the file of an older format
+//	origins.go        the openings of a journal
 //	record.go         job records and indexes in the file
 //	request.go        requests of queued jobs in the file
 //	session_ends.go   the last ends of sessions

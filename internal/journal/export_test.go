@@ -141,3 +141,18 @@ func (b *Bolt) Stats() Stats {
 	defer b.mu.Unlock()
 	return b.stats
 }
+
+// MaxOrigins is the bound on stored openings.
+const MaxOrigins = maxOrigins
+
+// OpenedAgain records so many openings.
+func (b *Bolt) OpenedAgain(n int) error {
+	return change(b.db, func(t *txn) error {
+		for range n {
+			if err := t.opened(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -18,6 +18,7 @@ type all interface {
 	journal.Jobs
 	journal.Outbox
 	journal.SessionEnds
+	journal.Origins
 }
 
 var (

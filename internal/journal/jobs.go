@@ -28,6 +28,8 @@ type Batch struct {
 	Outputs  []Output               // of known jobs; others are ignored
 	Ends     []messages.SessionEnd  // the newest last
 	Requests []Request              // of known jobs that are queued; others are ignored
+
+	opened bool // the journal was opened: a new Origin
 }
 
 // Output is a small output in the record of its job: the content of one stream, or, as

@@ -13,7 +13,8 @@ const DefaultLimit = 10_000
 // Memory is a journal that ends with its process. It keeps the newest facts, and the
 // newest MemoryJobs jobs that are over. It has no bound on age.
 type Memory struct {
-	limit int
+	limit   int
+	origins []Origin // one
 
 	mu     sync.Mutex
 	ring   [][]byte // encoded; fact n is at (n-1) % limit once it is full
@@ -27,7 +28,7 @@ func NewMemory(limit int) *Memory {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return &Memory{limit: limit, known: newMemoryTable()}
+	return &Memory{limit: limit, origins: []Origin{newOrigin(0)}, known: newMemoryTable()}
 }
 
 // Quick implements actors.Quick: no call blocks.

@@ -199,6 +199,11 @@ func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 	if err := t.ends(b.Ends); err != nil {
 		return err
 	}
+	if b.opened {
+		if err := t.opened(); err != nil {
+			return err
+		}
+	}
 	for _, o := range b.Outputs {
 		if err := t.output(o); err != nil {
 			return err

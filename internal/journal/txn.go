@@ -18,7 +18,7 @@ const Format = 3
 
 // Buckets and their keys: values.
 const (
-	metaBucket     = "meta"     // format, totals, ends
+	metaBucket     = "meta"     // format, totals, ends, origins
 	factsBucket    = "facts"    // number: fact
 	jobsBucket     = "jobs"     // id: record
 	liveBucket     = "live"     // number of its first fact: id

@@ -129,7 +129,7 @@ func (n *Node) events(ctx context.Context, r messages.Subscribe, begun func()) i
 			if dropped, gap := next.(messages.FactsDropped); gap {
 				one, is = messages.Notification{Seq: dropped.To, Fact: dropped}, true
 			}
-			if is && !yield(one, nil) {
+			if one.Origin = s.Origin(); is && !yield(one, nil) {
 				return
 			}
 		}

@@ -19,6 +19,7 @@ type restorableJournal interface {
 	journal.Jobs
 	journal.Outbox
 	journal.SessionEnds
+	journal.Origins
 }
 
 // durableJournal adapts such a journal to the tree.
@@ -98,6 +99,15 @@ func (o Options) before(ctx context.Context, p components) (past actors.RestoreS
 	if l, ok := o.Journal.(durableJournal); ok {
 		if past, err = l.past(); err != nil {
 			return past, fmt.Errorf("the journal cannot be read: %w", err)
+		}
+	}
+	if j, ok := o.Journal.(journal.Origins); ok {
+		origins, err := j.Origins()
+		if err != nil {
+			return past, fmt.Errorf("the journal cannot be read: %w", err)
+		}
+		for _, one := range origins {
+			past.Origins = append(past.Origins, actors.Origin(one))
 		}
 	}
 	if o.Engine == nil { // the node's own engine is new

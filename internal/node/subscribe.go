@@ -20,6 +20,7 @@ type Subscription struct {
 	pid             *actor.PID
 	channel         messages.ChannelID
 	after, newest   messages.Seq
+	origin          string
 	received        chan any
 	unacked         messages.Seq // last number that Next returned
 	returned, share int          // returned: facts since the last acknowledgement; share: acknowledge at that many
@@ -57,7 +58,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		return nil, err
 	}
 	if open, ok := first.(messages.Subscribed); ok {
-		s.channel, s.after, s.newest = open.Channel, open.After, open.Newest
+		s.channel, s.after, s.newest, s.origin = open.Channel, open.After, open.Newest, open.Origin
 		return s, nil
 	}
 	s.forget()
@@ -90,7 +91,11 @@ func (s *Subscription) After() messages.Seq { return s.after }
 // that has received it knows the whole past.
 func (s *Subscription) Newest() messages.Seq { return s.newest }
 
-// Next returns a Notification or FactsDropped. It acknowledges earlier facts when it blocks,
+// Origin returns the origin of the journal. A subscriber that returns after a restart gives it with
+// its number. "" means that the journal has none.
+func (s *Subscription) Origin() string { return s.origin }
+
+// Next returns a Notification, FactsDropped, or Subscribed with a lower Newest. It acknowledges earlier facts when it blocks,
 // or after half a window. Facts not acknowledged are sent again after a reconnect. After
 // Close or the end of the channel it returns ErrClosed, and a *messages.Error if the journal
 // cannot be read any more.

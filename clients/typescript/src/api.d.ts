@@ -474,7 +474,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Facts as they are recorded, as server-sent events: id is the number of the fact, event its kind, data an Event. Last-Event-ID resumes after a number; after one that was never given, facts_dropped with a from above seq comes first, and then all facts. A comment comes every 15 s on which nothing happens. */
+        /** @description Facts as they are recorded, as server-sent events: id is the number of the fact, event its kind, data an Event. Last-Event-ID resumes after a number; after one that was never given, or by another journal than Troupe-Journal names, facts_dropped with a from above seq comes first, and then all facts. A comment comes every 15 s on which nothing happens. */
         get: operations["events"];
         put?: never;
         post?: never;
@@ -2234,6 +2234,8 @@ export interface operations {
             header?: {
                 /** @description resume after this number */
                 "Last-Event-ID"?: string;
+                /** @description the journal that gave the number of after or Last-Event-ID: this header of the reply that had it */
+                "Troupe-Journal"?: string;
             };
             path?: never;
             cookie?: never;
@@ -2243,6 +2245,7 @@ export interface operations {
             /** @description ok */
             200: {
                 headers: {
+                    "Troupe-Journal"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -12,6 +12,8 @@ const patience = 30_000; // ms without a daemon
 export interface EventsOptions extends Abortable {
   /** Continue after the event with this number (`seq`); 0 begins with the oldest. */
   cursor?: number | undefined;
+  /** The journal that gave this number: {@link Events.journal} at that time. With it, a journal that was replaced is noticed. */
+  journal?: string | undefined;
   /** Only events up to now: the sequence ends after them. */
   past?: boolean;
   /** Only events of a scope and its sub-scopes. */
@@ -29,6 +31,8 @@ export interface EventsOptions extends Abortable {
 export class Events implements AsyncIterable<DaemonEvent> {
   /** The number of the last event, to continue after it later. */
   cursor: number | undefined;
+  /** The origin of the journal that gave the cursor, for {@link EventsOptions.journal}. */
+  journal: string | undefined;
 
   #resumes = false;
   readonly #iterator: AsyncGenerator<DaemonEvent>;
@@ -39,6 +43,7 @@ export class Events implements AsyncIterable<DaemonEvent> {
     private readonly options: EventsOptions,
   ) {
     this.cursor = options.cursor ?? (options.past ? 0 : undefined);
+    this.journal = options.journal;
     this.#iterator = this.#read();
   }
 
@@ -76,11 +81,13 @@ export class Events implements AsyncIterable<DaemonEvent> {
     const { past, scope, job, ends } = this.options;
     const query = { scope, job, ends, past, now: this.cursor === undefined || undefined };
     const after = this.cursor === undefined ? undefined : String(this.cursor);
-    const reply = await this.transport.exchange({ method: "GET", path: "/v1/events", query, headers: { "Last-Event-ID": after }, repeats: true }, signal);
+    const headers = { "Last-Event-ID": after, "Troupe-Journal": this.journal };
+    const reply = await this.transport.exchange({ method: "GET", path: "/v1/events", query, headers, repeats: true }, signal);
     away.back();
+    const journal = reply.headers["troupe-journal"] as string | undefined;
     for await (const line of lines(reply)) {
       if (line.startsWith("id: ")) {
-        this.#begin(Number(line.slice(4)));
+        this.#begin(Number(line.slice(4)), journal);
       }
       if (!line.startsWith("data: ")) {
         continue; // the data has the number and the name of the event; a comment is a heartbeat
@@ -98,16 +105,18 @@ export class Events implements AsyncIterable<DaemonEvent> {
         continue; // received before the connection broke
       }
       this.cursor = event.seq;
+      this.journal = journal;
       yield event;
     }
     throw Object.assign(new Error("the stream of events was cut off"), { code: "ECONNRESET" });
   }
 
   /** Sets the start of the sequence from the first number. */
-  #begin(seq: number): void {
+  #begin(seq: number, journal: string | undefined): void {
     if (!this.#resumes) {
       this.#resumes = true;
       this.cursor = seq;
+      this.journal = journal;
     }
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -32,6 +32,53 @@ test("events go on after their number when the daemon is killed", async (t) => {
   }
   assert.ok(past.every((e) => e.seq > seen[0]!.seq && e.job?.uid === second.uid));
   assert.ok(past.some((e) => e.seq === seen[1]!.seq));
+});
+
+test("a journal that was replaced is told, also when its numbers have passed the cursor", async (t) => {
+  const { client: connects, env } = await world(t);
+  const client = await connects();
+  const uids = async (n: number) => {
+    const all = [];
+    for (let i = 0; i < n; i++) {
+      all.push((await client.run("true")).uid);
+    }
+    return all;
+  };
+  const before = await uids(2);
+  const events = client.events({ cursor: 0, ends: true });
+  const iterator = events[Symbol.asyncIterator]();
+  const heard = async (n: number) => {
+    const all: DaemonEvent[] = [];
+    while (all.length < n) {
+      all.push((await iterator.next()).value);
+    }
+    return all;
+  };
+  assert.deepEqual((await heard(2)).map((e) => e.job?.uid), before);
+  const { cursor, journal } = events;
+  assert.ok(cursor && journal);
+
+  await kill(client);
+  await rm(join(env.XDG_STATE_HOME!, "troupe", "journal.db"));
+  const after = await uids(6);
+  const told = (all: DaemonEvent[]) => {
+    assert.deepEqual([all[0]!.event, all[0]!.seq, all[0]!.from], ["facts_dropped", 0, cursor + 1]);
+    assert.deepEqual(all.slice(1).map((e) => e.job?.uid).filter((uid) => !before.includes(uid!)), after);
+    assert.ok(all.at(-1)!.seq > cursor);
+  };
+  const live = await heard(1);
+  while (live.at(-1)!.job?.uid !== after.at(-1)) {
+    live.push(...(await heard(1)));
+  }
+  told(live);
+  assert.notEqual(events.journal, journal);
+  await iterator.return(undefined);
+
+  const past: DaemonEvent[] = [];
+  for await (const event of client.events({ cursor, journal, past: true, ends: true })) {
+    past.push(event);
+  }
+  told(past);
 });
 
 test("events from now on begin before the next job", async (t) => {
@@ -95,13 +142,13 @@ test("a run that is aborted without a daemon is stopped", async (t) => {
   const reason = new Error("enough");
   let begun = (_: string) => {};
   const started = new Promise<string>((resolve) => (begun = resolve));
-  const run = assert.rejects(client.run("exec sleep 600", { signal: enough.signal, started: begun }), reason);
+  const run = assert.rejects(client.run("echo $$; exec sleep 600", { signal: enough.signal, started: begun }), reason);
   const uid = await started;
-  const { pid } = await (await client.job(uid)).record();
+  const pid = Number(await until((await client.job(uid)).follow(), "\n"));
   await kill(client);
   enough.abort(reason);
   await run;
-  assert.throws(() => process.kill(pid!, 0), { code: "ESRCH" });
+  assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
   assert.equal((await (await client.job(uid)).record()).outcome, "cancelled");
 });
 

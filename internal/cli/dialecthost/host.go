@@ -176,7 +176,7 @@ func (h *Host) Events(ctx context.Context, filter messages.Filter, begun func())
 func (h *Host) Facts(ctx context.Context, r messages.Subscribe, most int) (dialect.FactPage, error) {
 	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (dialect.FactPage, error) {
 		p, err := c.EventPage(ctx, r, most)
-		page := dialect.FactPage{Next: p.Next, More: p.More}
+		page := dialect.FactPage{Next: p.Next, More: p.More, Origin: p.Origin}
 		for _, e := range p.Events {
 			if fact := e.Fact(); fact != nil {
 				page.Facts = append(page.Facts, messages.Notification{Seq: e.Seq, Fact: fact})

@@ -50,6 +50,9 @@ func (c *request) events() error {
 	}
 	defer func() { _ = sub.Close() }()
 	c.w.Header().Set("Content-Type", "text/event-stream")
+	if origin := sub.Origin(); origin != "" {
+		c.w.Header().Set(api.OriginHeader, origin)
+	}
 	c.w.WriteHeader(http.StatusOK)
 	if err := w.write(fmt.Sprintf("id: %d\n\n", sub.After())); err != nil { // where to resume if no event follows
 		return errAnswered
@@ -85,7 +88,7 @@ func (c *request) subscribe() (messages.Subscribe, error) {
 	if r.Filter.Scope, refusal = c.scope(messages.ScopePath(c.query.Text("scope"))); refusal != nil {
 		return r, refusal
 	}
-	r.After = messages.Seq(after)
+	r.After, r.Origin = messages.Seq(after), c.r.Header.Get(api.OriginHeader)
 	if r.Filter.Job, err = c.resolveFilter(messages.JobID(c.query.Text("job"))); err != nil {
 		return r, err
 	}
@@ -133,6 +136,7 @@ type eventWriter struct {
 
 // relay sends facts until the reader, the node or the server ends.
 func (w eventWriter) relay(ctx context.Context, sub Subscription) {
+	seen := sub.After()
 	for {
 		turn, cancel := context.WithTimeout(ctx, heartbeat)
 		heard, err := sub.Next(turn)
@@ -140,7 +144,20 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 		switch {
 		case err == nil:
 			var over bool
-			if over, err = w.event(heard); over && err == nil {
+			switch h := heard.(type) {
+			case messages.Notification:
+				seen = h.Seq
+			case messages.FactsDropped:
+				seen = h.To
+			case messages.Subscribed: // the journal takes no facts now
+				if w.last > 0 {
+					w.last, over = h.Newest, seen >= h.Newest
+				}
+			}
+			if !over {
+				over, err = w.event(heard)
+			}
+			if over && err == nil {
 				_ = w.send(api.Event{Kind: api.StreamEnded, Seq: w.last})
 				return
 			}

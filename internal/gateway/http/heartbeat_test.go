@@ -19,6 +19,7 @@ type silent struct{ until time.Time }
 
 func (s silent) After() messages.Seq  { return 0 }
 func (s silent) Newest() messages.Seq { return 0 }
+func (s silent) Origin() string       { return "" }
 func (s silent) Close() error         { return nil }
 
 func (s silent) Next(ctx context.Context) (any, error) {

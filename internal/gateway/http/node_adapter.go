@@ -54,6 +54,7 @@ type Output interface {
 type Subscription interface {
 	After() messages.Seq
 	Newest() messages.Seq
+	Origin() string
 	Next(ctx context.Context) (any, error)
 	Close() error
 }

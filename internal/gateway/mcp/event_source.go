@@ -61,7 +61,7 @@ func (s eventSource) Types() (all []events.Type) {
 // Check implements events.Source. It opens the scope of the client: a cursor is a position in
 // that scope. A job is named by its ULID from then on: its name can become that of another job.
 func (s eventSource) Check(ctx context.Context, r sdk.Request, q events.Query) (events.Query, error) {
-	if _, _, err := parseCursor(q.Cursor); err != nil {
+	if _, err := parseCursor(q.Cursor); err != nil {
 		return q, err
 	}
 	who := func() *sdk.Implementation { return nil }
@@ -84,36 +84,37 @@ func (s eventSource) Read(ctx context.Context, q events.Query) (events.Page, err
 	if err != nil {
 		return events.Page{}, err
 	}
-	scope, after, err := parseCursor(q.Cursor)
+	from, err := parseCursor(q.Cursor)
 	if err != nil {
 		return events.Page{}, err
 	}
-	read, err := s.options.Host.Facts(ctx, messages.Subscribe{After: after, Now: q.Cursor == "", Filter: filter}, q.Max)
+	read, err := s.options.Host.Facts(ctx, messages.Subscribe{After: from.seq, Origin: from.origin, Now: q.Cursor == "", Filter: filter}, q.Max)
 	if err != nil {
 		return events.Page{}, err
 	}
+	at := func(seq messages.Seq) string { return cursor{s.scopeName(), seq, read.Origin}.String() }
 	if q.Cursor == "" {
-		here := s.cursor(read.Next)
-		return events.Page{Start: here, Next: here}, nil
+		return events.Page{Start: at(read.Next), Next: at(read.Next)}, nil
 	}
-	page := events.Page{Start: s.cursor(after), Truncated: scope != s.scopeName(), Next: s.cursor(read.Next), More: read.More}
+	page := events.Page{Start: at(from.seq), Truncated: from.scope != s.scopeName(), Next: at(read.Next), More: read.More}
 	for _, n := range read.Facts {
 		if gap, ok := n.Fact.(messages.FactsDropped); ok {
 			if len(page.Events) > 0 { // the next page begins with it
 				page.Next, page.More = page.Events[len(page.Events)-1].Cursor, true
 				return page, nil
 			}
-			page.Start, page.Truncated = s.cursor(gap.To), true
+			page.Start, page.Truncated = at(gap.To), true
 			continue
 		}
 		if e, ok := s.event(n, q.Type); ok {
+			e.Cursor = at(n.Seq)
 			page.Events = append(page.Events, e)
 		}
 	}
 	return page, nil
 }
 
-// event returns a fact as an event, if it is of that type.
+// event returns a fact as an event without its cursor, if it is of that type.
 func (s eventSource) event(n messages.Notification, name string) (events.Event, bool) {
 	fact, ok := n.Fact.(messages.CommandFact)
 	if !ok {
@@ -123,7 +124,7 @@ func (s eventSource) event(n messages.Notification, name string) (events.Event, 
 		if k.name == name && reflect.TypeOf(k.fact) == reflect.TypeOf(n.Fact) {
 			job := fact.Record()
 			job.Seq = n.Seq
-			return events.Event{ID: fmt.Sprintf("%s.%d", job.UID, n.Seq), At: job.At, Data: job, Cursor: s.cursor(n.Seq)}, true
+			return events.Event{ID: fmt.Sprintf("%s.%d", job.UID, n.Seq), At: job.At, Data: job}, true
 		}
 	}
 	return events.Event{}, false
@@ -212,21 +213,33 @@ func (s eventSource) scopeName() string {
 	return all[len(all)-1]
 }
 
-// cursor returns the position after a number. It names the scope, so that a cursor from
-// another one, whose events the client does not see, is known.
-func (s eventSource) cursor(seq messages.Seq) string {
-	return s.scopeName() + ":" + strconv.FormatUint(uint64(seq), 10)
+// cursor is the position after a number. It names the scope, so that a cursor from another one,
+// whose events the client does not see, is known.
+type cursor struct {
+	scope  string
+	seq    messages.Seq
+	origin string // of the journal that gave the number; "": it has none
 }
 
-// parseCursor returns the scope and the number of a cursor, zero values for "".
-func parseCursor(cursor string) (scope string, seq messages.Seq, err error) {
-	if cursor == "" {
-		return "", 0, nil
+// String returns the text that a client keeps.
+func (c cursor) String() string {
+	text := c.scope + ":" + strconv.FormatUint(uint64(c.seq), 10)
+	if c.origin != "" {
+		text += ":" + c.origin
 	}
-	scope, number, found := strings.Cut(cursor, ":")
+	return text
+}
+
+// parseCursor returns the cursor of a text, the zero value for "".
+func parseCursor(text string) (c cursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	scope, rest, found := strings.Cut(text, ":")
+	number, origin, _ := strings.Cut(rest, ":")
 	n, failed := strconv.ParseInt(number, 10, 64)
-	if !found || scope == "" || failed != nil || n < 0 {
-		return "", 0, events.InvalidParams(fmt.Sprintf("invalid cursor %.64q: use one from a result, or null to begin now", cursor))
+	if !found || scope == "" || failed != nil || n < 0 || !messages.IsOrigin(origin) {
+		return c, events.InvalidParams(fmt.Sprintf("invalid cursor %.64q: use one from a result, or null to begin now", text))
 	}
-	return scope, messages.Seq(n), nil
+	return cursor{scope, messages.Seq(n), origin}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,9 +19,10 @@ import (
 // ledger is a host with recorded facts.
 type ledger struct {
 	*node
-	facts []messages.Notification // numbered from 1 on, without gaps but for FactsDropped
-	asked []messages.Subscribe
-	away  bool // until it is asked for facts
+	facts  []messages.Notification // numbered from 1 on, without gaps but for FactsDropped
+	asked  []messages.Subscribe
+	away   bool   // until it is asked for facts
+	origin string // of its journal
 }
 
 func (h *ledger) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
@@ -44,7 +46,7 @@ func (h *ledger) Job(_ context.Context, id messages.JobID) (messages.Record, err
 
 func (h *ledger) Facts(_ context.Context, r messages.Subscribe, most int) (FactPage, error) {
 	h.asked, h.away = append(h.asked, r), false
-	p := FactPage{Next: r.After}
+	p := FactPage{Next: r.After, Origin: h.origin}
 	if r.Now {
 		p.Next = h.facts[len(h.facts)-1].Seq
 		return p, nil
@@ -140,6 +142,30 @@ func TestFactsAreEvents(t *testing.T) {
 	require.Equal(t, events.Page{Start: name + ":5", Next: name + ":5"}, now)
 	for _, r := range h.asked {
 		require.Equal(t, s.scope, r.Filter.Scope, "no query leaves the scope of its client")
+	}
+}
+
+// A cursor has the origin of its journal, and the host gets it back. Cursors without one, of
+// earlier versions, are taken.
+func TestCursorsNameTheirJournal(t *testing.T) {
+	h, s := sourced(t)
+	h.record(h.ended("j1"), h.ended("j2"))
+	h.origin = "ORIGIN"
+	name := s.scopeName()
+	now, err := s.Read(t.Context(), events.Query{Type: jobFinished, Max: 9})
+	require.NoError(t, err)
+	require.Equal(t, name+":2:ORIGIN", now.Next)
+	page, err := s.Read(t.Context(), events.Query{Type: jobFinished, Cursor: name + ":0", Max: 1})
+	require.NoError(t, err)
+	require.Equal(t, name+":0:ORIGIN", page.Start)
+	require.Equal(t, name+":1:ORIGIN", page.Events[0].Cursor)
+	require.Empty(t, h.asked[len(h.asked)-1].Origin)
+	_, err = s.Read(t.Context(), events.Query{Type: jobFinished, Cursor: page.Next, Max: 1})
+	require.NoError(t, err)
+	require.Equal(t, messages.Subscribe{After: 1, Origin: "ORIGIN", Filter: messages.Filter{Scope: s.scope, Ends: true}}, h.asked[len(h.asked)-1])
+	for _, bad := range []string{name + ":1:O R", name + ":1:\n", name + ":x:ORIGIN", name + ":1:" + strings.Repeat("O", 65)} {
+		_, err = s.Read(t.Context(), events.Query{Type: jobFinished, Cursor: bad, Max: 1})
+		require.ErrorContains(t, err, "invalid cursor")
 	}
 }
 
