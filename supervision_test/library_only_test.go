@@ -9,7 +9,8 @@ import (
 )
 
 // libraryTests returns the tests that use what has no user, by themselves or by a function of
-// their package's tests, by folder and name. What such a test shows, no front end has.
+// their package's tests, by folder and name. What such a test shows, no front end has. A test of
+// the command shows what a user has, whatever it reads that with.
 func (tree *typedTree) libraryTests(found []unusedName) map[citedTest]bool {
 	unused := map[token.Pos]bool{}
 	for _, u := range found {
@@ -17,10 +18,10 @@ func (tree *typedTree) libraryTests(found []unusedName) map[citedTest]bool {
 	}
 	tests := map[citedTest]bool{}
 	for _, p := range tree.packages {
-		if !under(p.ImportPath, tree.module) || len(p.inside)+len(p.outside) == 0 {
+		folder := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, tree.module), "/")
+		if under(folder, "cmd") || len(p.inside)+len(p.outside) == 0 {
 			continue
 		}
-		folder := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, tree.module), "/")
 		info := tree.tests(p)
 		uses := map[types.Object][]types.Object{}
 		for _, file := range slices.Concat(p.inside, p.outside) {

@@ -17,7 +17,7 @@ var publicFolders = []string{"", "messages", "host", "client", "spill", "spill/v
 var awaited = []string{
 	"internal/dialect/codelia/bang.go", "internal/dialect/codelia/queue.go",
 	"internal/dialect/omp/console.go", "internal/dialect/omp/frame.go", "internal/dialect/omp/render.go", "internal/dialect/omp/show.go",
-	"internal/dialect/omp/params.go OverlayRows",
+	"internal/artifact/text_cleaner.go CleanText", "internal/dialect/omp/params.go OverlayRows",
 	"internal/dialect/omp/jobs.go JobsOptions.Progress", "internal/dialect/omp/session.go Options.HasUI", "internal/dialect/omp/session.go Options.Screen",
 	"internal/dialect/omp/session.go Options.Console", "internal/dialect/omp/settings.go Settings.VirtualTerminal",
 }

@@ -90,7 +90,7 @@ func FuzzClean(f *testing.F) {
 			rest = rest[k:]
 		}
 		_ = c.Close()
-		whole.WriteString(cleanText(string(in), o))
+		whole.WriteString(CleanText(string(in), o))
 		if whole.String() != cut.String() {
 			t.Fatalf("%q is %q, in pieces %q", in, whole.String(), cut.String())
 		}

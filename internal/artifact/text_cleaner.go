@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"io"
 
 	"troupe/spill/view"
@@ -88,6 +89,15 @@ func (c *TextCleaner) Close() error {
 	c.s.end(c.text)
 	c.buf = c.c.End(c.buf)
 	return c.flush()
+}
+
+// CleanText returns s as text for models.
+func CleanText(s string, o CleanOptions) string {
+	var b bytes.Buffer
+	c := NewTextCleaner(&b, o)
+	_, _ = c.Write([]byte(s)) // a Buffer never fails
+	_ = c.Close()
+	return b.String()
 }
 
 // SixelAllowed reports whether pictures in SIXEL stay in the text: the first variable

@@ -20,9 +20,9 @@ func TestR082_FilesForModelsAreClean(t *testing.T) {
 		"one\r\ntwo\rthree\r":                          "one\ntwo\nthree\n",
 		"\x1bPq" + strings.Repeat("~", 20) + "\x1b\\x": "x",
 	} {
-		is(t, "clean", cleanText(in, CleanOptions{}), want)
+		is(t, "clean", CleanText(in, CleanOptions{}), want)
 	}
-	is(t, "the last frame", cleanText("one\r\n10%\r100%\n", CleanOptions{Final: true}), "one\n100%\n")
+	is(t, "the last frame", CleanText("one\r\n10%\r100%\n", CleanOptions{Final: true}), "one\n100%\n")
 }
 
 func TestR083_PicturesStayIfBothNamesAreSet(t *testing.T) {
@@ -37,15 +37,15 @@ func TestR083_PicturesStayIfBothNamesAreSet(t *testing.T) {
 	is(t, "another protocol", allowed(), false)
 
 	text := "\x1b[1ma\r" + picture + "\x1b[mb\x1bPother\x1b\\"
-	is(t, "without", cleanText(text, CleanOptions{}), "a\nb")
-	is(t, "with", cleanText(text, CleanOptions{Sixel: true}), "a\n"+picture+"b")
+	is(t, "without", CleanText(text, CleanOptions{}), "a\nb")
+	is(t, "with", CleanText(text, CleanOptions{Sixel: true}), "a\n"+picture+"b")
 	is(t, "a title before it does not swallow what follows",
-		cleanText("\x1b]0;x"+picture+"b", CleanOptions{Sixel: true}), picture+"b")
+		CleanText("\x1b]0;x"+picture+"b", CleanOptions{Sixel: true}), picture+"b")
 	for _, not := range []string{
 		"\x1bP1;1", "\x1bPqa\x07b\x1b\\", "\x1bPq\x1b[31m", "\x1bP\x1b\\", "\x1b\x1b", "\x1bPqé\x1b\\",
 		"\x1bPq" + strings.Repeat("~", maxSixel) + "\x1b\\",
 	} {
-		if got := cleanText(not+"\x1b\\z", CleanOptions{Sixel: true}); strings.Contains(got, "\x1b") {
+		if got := CleanText(not+"\x1b\\z", CleanOptions{Sixel: true}); strings.Contains(got, "\x1b") {
 			t.Errorf("%.20q is taken for a picture: %.20q", not, got)
 		}
 	}
@@ -64,20 +64,11 @@ func TestR084_TheStripperKeepsItsState(t *testing.T) {
 		c := NewTextCleaner(&out, o)
 		inPieces(t, in.String(), func(p []byte) { _, _ = c.Write(p) })
 		_ = c.Close()
-		if want := cleanText(in.String(), o); out.String() != want {
+		if want := CleanText(in.String(), o); out.String() != want {
 			t.Fatalf("%q in pieces is %q, whole %q", in.String(), out.String(), want)
 		}
 		clean(t, out.String(), o)
 	})
-}
-
-// cleanText is s as text for models.
-func cleanText(s string, o CleanOptions) string {
-	var b bytes.Buffer
-	c := NewTextCleaner(&b, o)
-	_, _ = c.Write([]byte(s))
-	_ = c.Close()
-	return b.String()
 }
 
 // clean fails the test if a text has what it must not have.
