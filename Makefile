@@ -67,7 +67,7 @@ quick: .bin/testsum ## what needs no process, without the race detector: under a
 smoke: build ## the main job of bin/troupe, in directories of its own: seconds
 	@tools/smoke.sh
 
-check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
+check: .bin/tools ## format, vet, staticcheck, the house test, the requirements, macOS compiles
 	@unformatted=$$(.bin/gofumpt -l .); test -z "$$unformatted" || { echo "not formatted by gofumpt: $$unformatted"; exit 1; }
 	go vet ./...
 	go -C bench vet .
@@ -77,7 +77,7 @@ check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
 	cd tools && ../.bin/staticcheck ./testsum ./modulepath
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
 	CGO_ENABLED=0 GOOS=darwin go -C bench vet .
-	go test -count=1 -run '^Test(House|Docs)' ./supervision_test
+	go test -count=1 -run '^Test(House|Docs|Requirements)' ./supervision_test
 
 deps: .bin/tools .bin/testsum ## the programs that tests may need (Debian), and the lint tools
 	@tools/deps.sh

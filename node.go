@@ -1,9 +1,11 @@
 package troupe
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
+	"os"
 
 	"troupe/actors"
 	"troupe/client"
@@ -77,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 // or the usual place. The jobs continue when the program ends.
 func Connect(ctx context.Context, socket string) (*Node, error) {
 	if socket == "" {
-		socket = peer.DefaultSocket()
+		socket = cmp.Or(os.Getenv("TROUPE_SOCKET"), peer.UsualSocket(os.Getenv))
 	}
 	c, err := client.Dial(ctx, socket)
 	if err != nil {

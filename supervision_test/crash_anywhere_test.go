@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/backends"
+	"troupe/host"
 	"troupe/internal/test/fake"
 	"troupe/internal/test/need"
 	"troupe/messages"
@@ -286,7 +287,7 @@ func crashJournal(t *testing.T, fault error) {
 		c, p = h.start(messages.RunCommand{Program: messages.Program{Text: "b"}})
 		p.Exit(0)
 		want(h, "outcome", finished(c).End.Outcome, messages.Exited)
-		if _, err := h.node.Jobs(context.Background(), "", true); err != nil {
+		if _, err := host.Ask(context.Background(), h.node.Host(), messages.ListJobs{Finished: true}); err != nil {
 			h.Error(err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/host"
 	"troupe/internal/test/fake"
 	"troupe/messages"
 )
@@ -324,8 +325,8 @@ func TestWaitOfAStopThatIsRefused(t *testing.T) {
 			if full {
 				silent(h.await(false, messages.Condition{}, "j1"))
 			}
-			left, err := h.node.Stop(context.Background(), "j2", -1)
-			wantList(h, "survivors", left, stuck)
+			stopped, err := host.Ask(context.Background(), h.node.Host(), messages.StopCommand{Job: "j2", Grace: -1})
+			wantList(h, "survivors", stopped.Survivors, stuck)
 			want(h, "refused", errors.Is(err, &messages.Error{Code: messages.ResourceExhausted}), full)
 			want(h, "an error", err != nil, full)
 			finished(c)

@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/engine"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -139,15 +137,6 @@ func (c *Client) Keeper() (id string, pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.keeper.KeeperID, c.keeper.PID
-}
-
-// Features returns the features of the keeper's engine.
-func (c *Client) Features() engine.Features {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var f engine.Features
-	_ = json.Unmarshal(c.keeper.Features, &f) // a keeper of another build may have others
-	return f
 }
 
 // CanKeep implements backends.Engine.

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -202,4 +203,13 @@ func (c *Client) AskUnknown() error {
 	ctx, cancel := c.bounded()
 	defer cancel()
 	return c.call(ctx, message{kind: sayResync - 1}, func(message) (bool, error) { return true, nil })
+}
+
+// Features returns the features of the keeper's engine.
+func (c *Client) Features() engine.Features {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var f engine.Features
+	_ = json.Unmarshal(c.keeper.Features, &f)
+	return f
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/engine"
 	"troupe/internal/limits"
 	"troupe/messages"
 	"troupe/spill"
@@ -34,9 +33,6 @@ func Main(string, int, string, bool, bool, limits.Given) error { return unsuppor
 
 // Keeper returns zero values.
 func (*Client) Keeper() (id string, pid int) { return "", 0 }
-
-// Features returns the zero value.
-func (*Client) Features() engine.Features { return engine.Features{} }
 
 // Open returns an error.
 func (*Client) Open(messages.UID, messages.Stream) (spill.Log, error) { return nil, unsupported() }

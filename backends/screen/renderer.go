@@ -100,13 +100,6 @@ func (s *Renderer) Close() {
 	}
 }
 
-// Live returns the number of emulators.
-func (s *Renderer) Live() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.jobs)
-}
-
 // work calls do with the log of a terminal, in a goroutine that holds a drawing slot.
 func (s *Renderer) work(t backends.Terminal, do func(spill.Log) *messages.Error, failed func(*messages.Error)) {
 	s.mu.Lock()

@@ -18,6 +18,13 @@ import (
 	"troupe/spill"
 )
 
+// Live returns the number of emulators.
+func (s *Renderer) Live() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.jobs)
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // book is a log in memory that its test writes.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/dialect/copilot"
 	"troupe/internal/gateway/mcp"
 )
 
@@ -125,6 +127,53 @@ func TestMCPSpeaksCopilot(t *testing.T) {
 	server := d.server("--dialect", "copilot")
 	server.Env = append(server.Env, d.configures("[copilot]\nprocess = true\n"))
 	require.NotContains(t, toolNames(server.speaks(withSessions, nil)), "write_bash")
+}
+
+// A person moves a command to the background that a call waits for. The call returns once, and
+// the list tells a program what can be moved, which shells there are, and which were missing
+//
+func TestMCPCopilotPromotesForAPerson(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a := d.server("--dialect", "copilot").speaks(withSessions, nil)
+	list := func() (all copilot.Listing) {
+		_, _, details := a.says("list_bash", nil)
+		text, err := json.Marshal(details)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &all))
+		return all
+	}
+	open := gate(t, d.file("gate"))
+	type answer struct {
+		said *sdk.CallToolResult
+		err  error
+	}
+	answered := make(chan answer, 2)
+	go func() {
+		said, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: "bash", Arguments: params{
+			"command": "read x < " + d.file("gate"), "description": "builds", "initial_wait": 600,
+		}})
+		answered <- answer{said, err}
+	}()
+	eventually(t, "the command cannot be moved", func() bool {
+		all := list()
+		return len(all.Shells) == 1 && all.Shells[0].CanPromoteToBackground
+	})
+	q := d.beside("ps", "-q").start()
+	job := q.line()
+	q.ends(0)
+	d.beside("promote", job).start().ends(0)
+	moved := <-answered
+	require.NoError(t, moved.err)
+	require.Contains(t, moved.said.Content[0].(*sdk.TextContent).Text, "was moved to background by the user")
+	_, failed, _ := a.says("read_bash", params{"shellId": "another", "delay": 1})
+	require.True(t, failed)
+	all := list()
+	require.False(t, all.Shells[0].CanPromoteToBackground)
+	require.Equal(t, []string{"0"}, all.CurrentExecutions)
+	require.Equal(t, map[string]int64{"read/shell_unknown": 1}, all.Counts)
+	open()
+	require.Empty(t, answered)
 }
 
 // An agent that knows opencode's tools finds them; a long output is a file of the

@@ -20,7 +20,6 @@ type File struct {
 	out    *os.File
 	once   sync.Once
 	size   int64
-	lost   int64
 }
 
 // Write appends p. Bytes beyond Max count as written.
@@ -34,15 +33,11 @@ func (f *File) Write(p []byte) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	f.lost += int64(len(p) - len(keep))
 	return len(p), nil
 }
 
 // Size returns the bytes that the file holds.
 func (f *File) Size() int64 { return f.size }
-
-// Lost returns the bytes that were dropped because of Max.
-func (f *File) Lost() int64 { return f.lost }
 
 // Close closes the file and keeps it.
 func (f *File) Close() error {

@@ -40,10 +40,6 @@ type Store struct {
 // NewStore names the directory of a store by its absolute path and creates nothing.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
-// StoreDir returns the directory for the artifacts of a session: the path of its
-// transcript without .jsonl.
-func StoreDir(sessionFile string) string { return strings.TrimSuffix(sessionFile, ".jsonl") }
-
 // Dir returns the directory of the store, which may not exist yet.
 func (s *Store) Dir() string { return s.dir }
 

@@ -53,7 +53,6 @@ func TestR085_IdsGoOnBehindTheLargest(t *testing.T) {
 		}
 		gone(t, filepath.Join(dir, ".14.claim"))
 	})
-	is(t, "of a session's file", StoreDir("/x/2026.jsonl"), "/x/2026")
 
 	t.Run("parallel", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "artifacts")

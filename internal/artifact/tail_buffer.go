@@ -39,9 +39,6 @@ func (w *TailBuffer) Write(p []byte) (int, error) {
 	return w.tail.Write(p)
 }
 
-// Tail returns the text kept so far, for progress.
-func (w *TailBuffer) Tail() string { return w.tail.String() }
-
 // Summary describes what a TailBuffer has taken. Lines are newlines plus one, 0
 // for an empty text.
 type Summary struct {

@@ -118,13 +118,6 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 // full reports whether err means that the disk or a quota is full.
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// Stats returns the counts so far.
-func (b *Bolt) Stats() Stats {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.stats
-}
-
 // Last implements Store.
 func (b *Bolt) Last() (messages.Seq, error) {
 	var last messages.Seq

@@ -135,6 +135,13 @@ func (b *Bolt) Look(look func()) error {
 	return b.view(func(*txn) error { look(); return nil })
 }
 
+// Stats returns the counts so far.
+func (b *Bolt) Stats() Stats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stats
+}
+
 // MaxOrigins is the bound on stored openings.
 const MaxOrigins = maxOrigins
 

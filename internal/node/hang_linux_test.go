@@ -49,7 +49,7 @@ func TestFaultDirectoryHangsInTheKernel(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, messages.Exited, job.End.Outcome)
 	}
-	_, err = node.Stop(ctx, messages.JobID(hangs.UID), 0)
+	_, err = node.Ask(ctx, messages.StopCommand{Job: messages.JobID(hangs.UID)})
 	require.NoError(t, err)
 	job, err := hangs.Wait(ctx)
 	require.NoError(t, err)

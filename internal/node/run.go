@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"troupe/actors"
 	"troupe/backends"
@@ -113,21 +112,6 @@ func (n *Node) tell(request any) {
 func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Record, error) {
 	found, err := host.Ask(ctx, n.Host(), messages.FindJob{Job: id})
 	return found.Job, err
-}
-
-// Jobs lists the jobs at and below a scope, oldest first. Scope "" means all; finished
-// includes finished jobs.
-func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Record, error) {
-	list, err := host.Ask(ctx, n.Host(), messages.ListJobs{Scope: scope, Finished: finished})
-	return list.Jobs, err
-}
-
-// Stop stops the whole process tree of a job. It returns when the tree has ended, or with its
-// survivors; the job's record has its outcome by then unless there is an error too. grace 0
-// is the job's own, negative is none.
-func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration) ([]messages.Survivor, error) {
-	stopped, err := host.Ask(ctx, n.Host(), messages.StopCommand{Job: id, Grace: grace})
-	return stopped.Survivors, err
 }
 
 // measured returns the record with the present sizes of its logs. Messages do not carry

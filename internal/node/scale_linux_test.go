@@ -355,8 +355,9 @@ func TestStopEndsAHostileTree(t *testing.T) {
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, len(tree.Alive()), tree.Roots)
 
-		survivors, err := node.Stop(ctx, job.ID, 200*time.Millisecond)
+		stopped, err := node.Ask(ctx, messages.StopCommand{Job: job.ID, Grace: 200 * time.Millisecond})
 		require.NoError(t, err)
+		survivors := stopped.(messages.CommandStopped).Survivors
 		left := tree.Alive()
 		job, err = node.Job(ctx, job.ID)
 		require.NoError(t, err)

@@ -243,7 +243,7 @@ func TestScreenOfAJobThatNeverBegan(t *testing.T) {
 	_, err = node.Run(ctx, messages.RunCommand{Session: "one", Program: messages.Program{Text: "exec sleep 600"}, Mode: messages.ModeAsync})
 	require.NoError(t, err)
 	waits := node.Submit(messages.RunCommand{Session: "one", Program: messages.Program{Text: "echo never"}, Stdio: messages.Stdio{Terminal: size}})
-	_, err = node.Stop(ctx, messages.JobID(waits.UID), 0)
+	_, err = node.Ask(ctx, messages.StopCommand{Job: messages.JobID(waits.UID)})
 	require.NoError(t, err)
 	stopped, err := waits.Wait(ctx)
 	require.NoError(t, err)

@@ -49,8 +49,9 @@ func TestListedJobsAreMeasuredByOneQuestion(t *testing.T) {
 		}
 	}
 	logs.questions = 0
-	jobs, err := node.Jobs(t.Context(), "", true)
+	list, err := node.Ask(t.Context(), messages.ListJobs{Finished: true})
 	require.NoError(t, err)
+	jobs := list.(messages.JobList).Jobs
 	require.Len(t, jobs, 5)
 	require.Equal(t, 1, logs.questions)
 	require.Equal(t, []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}, jobs[0].Output)

@@ -83,9 +83,6 @@ func (e *channelEnded) Is(target error) bool { return target == ErrClosed }
 // errNoChannel is the error after a first message that neither opens a channel nor refuses.
 var errNoChannel = errors.New("the channel ended before it was open; subscribe again")
 
-// Channel returns the channel's name. Subscribe resumes with it.
-func (s *Subscription) Channel() messages.ChannelID { return s.channel }
-
 // After returns the number after which the subscription began. Subscribing again after it
 // misses nothing.
 func (s *Subscription) After() messages.Seq { return s.after }

@@ -35,7 +35,7 @@
 //	snapshot.go            commands that make and try a shell snapshot
 //	snapshot_options.go    options and aliases of a snapshot
 //	snapshot_read.go       dump of a shell; functions of a snapshot
-//	state_changes.go       what a text may change in its shell
+//	state_change.go        what a text may change in its shell
 //	texts.go               texts for people and models
 //	wrappers.go            programs that run another command
 package shelltext

@@ -15,7 +15,7 @@ func codelia(ctx context.Context, c *client, in io.Reader, out io.Writer) error 
 	o := dialectconfig.CodeliaOptions(c.at, c.dir, c.env, c.log)
 	o.Host, o.Beside, o.Scope, o.SessionID, o.Files = c.host, &c.work, c.scope, c.name, c.files.Open(c.name)
 	return gateway.Serve(ctx, in, out, gateway.Options{
-		Version: c.version, Log: c.log, Gone: func(ctx context.Context) { awaitGone(ctx, out) },
+		Version: c.version, Log: c.log,
 		Open: func(confirm gateway.Confirm) *dialect.Session {
 			if asks := c.at.Codelia.Confirm; asks == nil || *asks {
 				o.Confirm = confirm

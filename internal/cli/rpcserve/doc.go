@@ -1,7 +1,6 @@
 // Package rpcserve serves the RPC protocols of dialects on stdin and stdout, or many clients
 // on a Unix socket. Their jobs run in the daemon, or in this process.
 //
-//	await_gone.go   waits for a client that reads no more
 //	client.go       the scope of a client, and the end of its jobs
 //	codelia.go      JSON-RPC of codelia
 //	listen.go       many clients on a socket

@@ -71,9 +71,6 @@ func Done(r ExecResult, queued int) string {
 	return fmt.Sprintf(sayDone, code, r.DurationMS, queued)
 }
 
-// Unavailable returns the status for a server without bang commands.
-func Unavailable() string { return sayUnavailable }
-
 // Busy returns the status while a bang command runs. detachKey detaches it; "": no key
 // does.
 func Busy(detachKey string) string {
@@ -83,11 +80,9 @@ func Busy(detachKey string) string {
 	return fmt.Sprintf(sayBusyDetach, detachKey)
 }
 
-// Detached returns the status after a detach, StillRunning that of a command that still runs,
-// ExecFailed that of a failed shell.exec.
-func Detached(taskID string) string     { return fmt.Sprintf(sayDetached, taskID) }
-func StillRunning(taskID string) string { return fmt.Sprintf(sayStill, taskID) }
-func ExecFailed(err error) string       { return fmt.Sprintf(sayError, err) }
+// Detached returns the status after a detach, ExecFailed that of a failed shell.exec.
+func Detached(taskID string) string { return fmt.Sprintf(sayDetached, taskID) }
+func ExecFailed(err error) string   { return fmt.Sprintf(sayError, err) }
 
 const (
 	shownLines = 8

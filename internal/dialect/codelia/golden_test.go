@@ -171,7 +171,7 @@ func TestGoldenErrors(t *testing.T) {
 	s.tool("tool_output_cache_grep", args{"ref_id": s.cached("a", "x\n"), "pattern": "(", "regex": true})
 	s.tool("tool_output_cache", args{"ref_id": "empty"})
 	for _, says := range []string{
-		Unavailable(), Busy(""), Busy("Ctrl+B"), Detached("T"), StillRunning("T"), ExecFailed(invalid(textCommand)),
+		Busy(""), Busy("Ctrl+B"), Detached("T"), ExecFailed(invalid(textCommand)),
 		CutMessage(strings.Repeat("line\n", 9), "R", 12), CutMessage(strings.Repeat("line\n", 9), "", 12),
 	} {
 		fmt.Fprintln(s, says)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/backends/disk"
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/node"
@@ -101,7 +102,8 @@ func (r *rig) wait(id string) TaskInfo {
 // job is the record of the last command.
 func (r *rig) job() messages.Record {
 	r.t.Helper()
-	jobs, err := r.node.Jobs(r.t.Context(), "", true)
+	list, err := host.Ask(r.t.Context(), r.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(r.t, err)
 	require.NotEmpty(r.t, jobs)
 	return jobs[len(jobs)-1]

@@ -102,17 +102,15 @@ const (
 
 // Statuses of bang commands in the console.
 const (
-	sayStarted     = textBangStarted + ": %s"
-	sayDone        = textBangDone + ": exit_code=%s, %d ms, %d queued for the next message"
-	sayUnavailable = "! is not available: the runtime has no shell.exec"
-	sayBusy        = "A command is still running."
-	sayBusyDetach  = "A command is still running. %s lets it go on in the background."
-	sayDetached    = "The command goes on in the background: %s"
-	sayStill       = "The command still runs, as shell task %s."
-	sayError       = "shell.exec failed: %s"
-	sayMoreLines   = "... %d lines more"
-	sayMoreRef     = "... %d lines more, all of it under %s"
-	sayRef         = "... all of it under %s"
+	sayStarted    = textBangStarted + ": %s"
+	sayDone       = textBangDone + ": exit_code=%s, %d ms, %d queued for the next message"
+	sayBusy       = "A command is still running."
+	sayBusyDetach = "A command is still running. %s lets it go on in the background."
+	sayDetached   = "The command goes on in the background: %s"
+	sayError      = "shell.exec failed: %s"
+	sayMoreLines  = "... %d lines more"
+	sayMoreRef    = "... %d lines more, all of it under %s"
+	sayRef        = "... all of it under %s"
 )
 
 // Descriptions of the tools and their parameters.

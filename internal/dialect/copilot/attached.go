@@ -2,8 +2,11 @@ package copilot
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oklog/ulid/v2"
 
@@ -151,4 +154,29 @@ func (s *Session) dirOf(ctx context.Context, sh *attached) string {
 		}
 	}
 	return s.options.Dir
+}
+
+// closeShells closes all attached shells in parallel and leaves detached commands running
+//
+func (s *Session) closeShells(ctx context.Context) error {
+	s.mu.Lock()
+	chosen := slices.Collect(maps.Values(s.shells))
+	for _, sh := range chosen {
+		sh.last.stopped = sh.last.stopped || !sh.last.ended
+		s.drop(sh, ReasonStopped)
+	}
+	s.mu.Unlock()
+	errs := make([]error, len(chosen))
+	var all sync.WaitGroup
+	for i, sh := range chosen {
+		all.Add(1)
+		s.options.Beside.Go(func() {
+			defer all.Done()
+			errs[i] = s.shut(ctx, sh)
+			s.settle(ctx, sh.last)
+			sh.last.abandon()
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Config describes a kind of shell (R-208): the names of its tools, the check of its
-// commands, its sandbox, and how it starts them.
+// commands, and how it starts them.
 type Config struct {
 	Kind  string // "bash", "powershell"
 	Tools ToolNames
@@ -19,8 +19,6 @@ type Config struct {
 	Wrap    func(text string) string
 	// Assess returns an error for a command that may not run; nil: all may.
 	Assess func(text string, pids shelltext.Protected) error
-	// Sandbox means that commands run in a sandbox, and therefore on a terminal (R-222).
-	Sandbox bool
 	// NonInteractive selects the init profile in which a shell sources BASH_ENV first.
 	NonInteractive bool
 	// Init is run in a live shell before its first command; "": nothing.
@@ -29,9 +27,6 @@ type Config struct {
 
 // ToolNames holds the names of a suite's tools.
 type ToolNames struct{ Execute, Read, Write, Stop, List string }
-
-// Names returns all names in listing order.
-func (t ToolNames) Names() []string { return []string{t.Execute, t.Read, t.Write, t.Stop, t.List} }
 
 func toolNames(kind string) ToolNames {
 	return ToolNames{Execute: kind, Read: "read_" + kind, Write: "write_" + kind, Stop: "stop_" + kind, List: "list_" + kind}
@@ -77,13 +72,6 @@ func exitCodeOfPowerShell(text string) string {
 type Capabilities struct {
 	TTYSupport    bool `json:"ttySupport"`
 	TerminalInput bool `json:"terminalInput"`
-}
-
-// Capabilities returns those of the config's backend. Commands have no terminal outside a
-// sandbox if spawn, the flag SHELL_SPAWN_BACKEND, is on.
-func (c Config) Capabilities(spawn bool) Capabilities {
-	terminal := c.Sandbox || !spawn
-	return Capabilities{TTYSupport: terminal, TerminalInput: terminal}
 }
 
 // terminal is the size of every shell's terminal (R-212).

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -148,17 +147,13 @@ const stoppedByAgent = "stopped by its agent"
 // process is still the one that it started.
 func (s *Session) stopDetached(ctx context.Context, e *execution) (dialect.Result, error) {
 	s.mu.Lock()
-	over, began := e.ended, e.started
+	over := e.ended
 	e.stopped = !over
 	s.mu.Unlock()
 	if over {
 		return s.stopped(e, alreadyGone, statusGone), nil
 	}
 	answer, err := host.Ask(ctx, s.options.Host, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
-	if gone(err) && !began { // its own call sees that it was stopped
-		e.abandon()
-		return s.stopped(e, stoppedNow, statusStopped), nil
-	}
 	if err != nil && !gone(err) {
 		s.mu.Lock()
 		e.stopped = false
@@ -237,14 +232,6 @@ func (s *Session) count(operation, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[operation+"/"+what]++
-}
-
-// Counts returns how often each operation met each category and status, by
-// "operation/category".
-func (s *Session) Counts() map[string]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.counts)
 }
 
 // active lists the shells that a call can name.

@@ -119,21 +119,11 @@ func TestR233_Stop(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, job.End.Outcome)
 		assert.Equal(t, "its shell was shut down", job.End.Cause.Reason)
-		assert.Empty(t, r.Views().Sessions)
+		assert.Empty(t, r.listed().Sessions)
 		r.async("idle", "true")
 		r.over("idle")
 		assert.Equal(t, "<command with shellId: idle stopped>", r.call("stop_bash", args{"shellId": "idle"}).Text)
-		assert.Empty(t, r.Views().Sessions)
-	})
-	t.Run("as a person does it, past the queue", func(t *testing.T) {
-		r := newRig(t)
-		call := r.inBackground("echo x; sleep 1000")
-		r.promotable("0")
-		result, err := r.Cancel(context.Background(), "0")
-		require.NoError(t, err)
-		assert.Equal(t, "<command with shellId: 0 stopped>", result.Text)
-		assert.Contains(t, (<-call).Text, "<command with shellId: 0 exited with the error: it was stopped")
-		r.silent()
+		assert.Empty(t, r.listed().Sessions)
 	})
 }
 
@@ -152,7 +142,7 @@ func TestR289_ADetachedCommandIsStopped(t *testing.T) {
 	assert.Equal(t, messages.Cancelled, job.End.Outcome)
 	assert.Equal(t, "stopped by its agent", job.End.Cause.Reason)
 	r.over("d")
-	assert.Equal(t, StatusCancelled, r.Tasks(context.Background())[0].Status)
+	assert.Equal(t, StatusCancelled, details(t, stopped).Status)
 	assert.Equal(t, "The shell with id d was stopped.\n<no active shell sessions>", r.read("d", 1).Text)
 	assert.Equal(t, "already_stopped", details(t, r.call("stop_bash", args{"shellId": "d"})).Telemetry["shell_status"])
 
@@ -187,12 +177,12 @@ func TestR234_AStopOfNothingSucceeds(t *testing.T) {
 	assert.Equal(t, "already_stopped", status)
 	r.async("b", "true")
 	r.over("b")
-	require.NoError(t, r.ShutdownIdle(context.Background()))
+	r.reclaims()
 	_, status = stop("b")
 	assert.Equal(t, "expired", status)
 	assert.Equal(t, map[string]int64{
 		"stop/shell_unknown": 1, "stop/shell_completed": 1, "stop/shell_error_shutdown": 1, "stop/stopped": 1, "stop/shell_stopped": 1, "stop/shell_not_found": 1,
-	}, r.Counts())
+	}, r.listed().Counts)
 }
 
 func TestR235_TheList(t *testing.T) {
@@ -266,7 +256,7 @@ func TestR236_MissingShellsAreClassified(t *testing.T) {
 
 	r.async("i", "true")
 	r.over("i")
-	require.NoError(t, r.ShutdownIdle(context.Background()))
+	r.reclaims()
 	r.read("i", 1)
 	check("i", ShellNotFound, "The shell with id i was reclaimed, since it was not used.")
 	check("never", ShellUnknown, "Invalid shell id never: no such shell was ever created, so there is nothing to read.")
@@ -276,18 +266,18 @@ func TestR236_MissingShellsAreClassified(t *testing.T) {
 	assert.Equal(t, "The shell with id 7 has completed.", Classify("7", verbRead, &Shutdown{Reason: ReasonCompleted}, true).Text)
 
 	var reasons []Reason
-	for _, end := range r.Views().RecentShutdowns {
+	for _, end := range r.listed().RecentShutdowns {
 		reasons = append(reasons, end.Reason)
 	}
 	assert.Equal(t, []Reason{"stopped", "error", "error", "completed", "auto-cleanup"}, reasons)
-	end := r.Views().RecentShutdowns[3]
+	end := r.listed().RecentShutdowns[3]
 	assert.Equal(t, []any{5, len("(exit 5)"), hash("(exit 5)")}, []any{*end.ExitCode, end.CommandLength, end.CommandHash})
 	for i := range 2 * mostShutdowns {
 		r.mu.Lock()
 		r.remember(Shutdown{ShellID: strconv.Itoa(1000 + i)})
 		r.mu.Unlock()
 	}
-	ends := r.Views().RecentShutdowns
+	ends := r.listed().RecentShutdowns
 	assert.Len(t, ends, 100)
 	assert.Equal(t, "1199", ends[99].ShellID)
 }
@@ -310,7 +300,7 @@ func TestR237_WhatIsCountedOfMissingShells(t *testing.T) {
 		assert.Contains(t, logged.String(), "shell_error_category=shell_stopped shell_operation="+operation)
 		assert.Contains(t, logged.String(), `diagnostic="stopped, command `+hash(secret)[:12]+` of 31 bytes"`)
 		assert.NotContains(t, logged.String(), "secret")
-		assert.Equal(t, int64(1), r.Counts()[operation+"/shell_stopped"])
+		assert.Equal(t, int64(1), r.listed().Counts[operation+"/shell_stopped"])
 	}
 }
 
@@ -327,7 +317,7 @@ func TestTheHostGoesAway(t *testing.T) {
 		assert.True(t, unreadable.IsError)
 		assert.Equal(t, "The output cannot be read.\nthe host has gone", unreadable.Text)
 		r.call("list_bash", args{})
-		assert.Equal(t, StatusFailed, r.Tasks(t.Context())[0].Status)
+		assert.Equal(t, StatusFailed, r.listed().Shells[0].Status)
 	})
 }
 

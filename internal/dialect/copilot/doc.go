@@ -12,7 +12,7 @@
 //	execute.go          starts commands: in the foreground, the background, or detached
 //	execution.go        holds a command and its state
 //	keys.go             encodes the keys and text of an input
-//	list.go             lists, promotes and cancels tasks, also those of the host
+//	list.go             lists the shells and the detached commands
 //	missing_shell.go    explains why a shell is missing
 //	params.go           holds and checks the parameters
 //	partial_output.go   shows output while a call waits
@@ -20,7 +20,6 @@
 //	session.go          opens and closes a session, and lists its tools
 //	settings.go         holds the settings and their defaults
 //	shell_views.go      renders tasks, lists and notices
-//	shutdown.go         closes shells, and waits for running commands
 //	sync.go             waits for a command in the foreground
 //	texts.go            holds the texts
 package copilot

@@ -65,7 +65,7 @@ func (s *Session) freshID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		if id := s.ids.take(); s.tasks[id] == nil && s.shells[id] == nil && s.host[messages.TaskID(id)].ID == "" {
+		if id := s.ids.take(); s.tasks[id] == nil && s.shells[id] == nil {
 			return id
 		}
 	}

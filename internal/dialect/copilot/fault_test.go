@@ -9,9 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"troupe/internal/dialect"
 	"troupe/internal/test/dialect"
-	"troupe/messages"
 )
 
 // faulty has a host refuse what a test says.
@@ -84,8 +82,8 @@ func TestR233_AStopThatIsRefusedLosesNoShell(t *testing.T) {
 			refused := r.call("stop_bash", args{"shellId": "a"})
 			require.True(t, refused.IsError)
 			require.Contains(t, refused.Text, dialecttest.Busy.Message)
-			require.Equal(t, []string{"a"}, r.Views().Sessions)
-			require.Empty(t, r.Views().RecentShutdowns)
+			require.Equal(t, []string{"a"}, r.listed().Sessions)
+			require.Empty(t, r.listed().RecentShutdowns)
 			require.Contains(t, r.read("a", 0).Text, "is still running")
 			stopped := r.call("stop_bash", args{"shellId": "a"})
 			require.False(t, stopped.IsError)
@@ -95,47 +93,8 @@ func TestR233_AStopThatIsRefusedLosesNoShell(t *testing.T) {
 	}
 }
 
-// A command that a person stops before the host has heard of it does not begin.
-// heedless is a host that runs what nobody waits for any more.
-type heedless struct{ dialect.Host }
-
-func (h heedless) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Record, dialect.Text, error) {
-	return h.Host.Run(context.WithoutCancel(ctx), r, most, known)
-}
-
-// So is a detached one, which nobody would stop any more.
-func TestR209_ADetachedCommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
-	for name, begins := range map[string]bool{"it never does": false, "it runs by then": true} {
-		t.Run(name, func(t *testing.T) {
-			var h *dialecttest.Faults
-			r := newRig(t, func(o *Options) {
-				if begins {
-					o.Host = heedless{o.Host}
-				}
-			}, faulty(&h))
-			held := h.HoldLate("Run")
-			r.beside.Go(func() {
-				<-held.Met
-				stopped, err := r.Cancel(context.Background(), "a")
-				assert.NoError(t, err)
-				assert.Equal(t, "<command with shellId: a stopped>", stopped.Text)
-				close(held.Goes)
-			})
-			soon(t, "the call", func() {
-				result, err := r.calls(context.Background(), "bash", args{"command": "sleep 600", "description": "x", "shellId": "a", "mode": "async", "detach": true}, nil)
-				if err == nil {
-					assert.True(t, result.IsError, result.Text)
-				}
-			})
-			require.Empty(t, r.Views().DetachedSessions)
-			jobs, err := dialect.Jobs(t.Context(), r.options.Host, messages.ListJobs{})
-			require.NoError(t, err)
-			require.Empty(t, jobs, "none of them runs")
-		})
-	}
-}
-
-func TestR209_ACommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
+// A command whose session ends before the host has heard of it does not begin.
+func TestACommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
 	for _, mode := range []string{ModeSync, ModeAsync} {
 		t.Run(mode, func(t *testing.T) {
 			both(t, func(t *testing.T, changes ...with) {
@@ -144,16 +103,15 @@ func TestR209_ACommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
 				held := h.Hold("Run")
 				r.beside.Go(func() {
 					<-held.Met
-					_, err := r.Cancel(context.Background(), "a")
-					assert.NoError(t, err)
+					assert.NoError(t, r.Close(context.Background()))
 				})
 				soon(t, "the call", func() {
 					_, _ = r.calls(context.Background(), "bash", args{"command": "touch ran; sleep 600", "description": "x", "shellId": "a", "mode": mode}, nil)
 				})
 				require.NoFileExists(t, filepath.Join(r.dir, "ran"))
-				require.Empty(t, r.Views().Sessions)
-				require.Empty(t, r.Tasks(t.Context()))
-				require.Equal(t, ReasonStopped, r.Views().RecentShutdowns[0].Reason)
+				require.Empty(t, r.listed().Sessions)
+				require.Empty(t, r.all())
+				require.Equal(t, ReasonStopped, r.listed().RecentShutdowns[0].Reason)
 			})
 		})
 	}

@@ -1,7 +1,6 @@
 package copilot
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -87,8 +86,7 @@ func TestTranscripts(t *testing.T) {
 			call := s.r.inBackground("echo testing; sleep 1000")
 			s.r.promotable("5")
 			s.r.wrote("5", "testing")
-			_, err := s.r.Promote(context.Background(), "5")
-			require.NoError(t, err)
+			s.r.promote("5")
 			fmt.Fprintf(&s.b, "==> (promoted by the user)\n%s\n\n", (<-call).Text)
 			s.call("read_bash", args{"shellId": "5", "delay": 60})
 			s.call("list_bash", args{})

@@ -141,6 +141,29 @@ func (r *rig) calls(ctx context.Context, tool string, arguments any, update func
 	return dialect.Result{}, nil
 }
 
+// listed is what list_bash tells a program.
+func (r *rig) listed() *Listing {
+	r.t.Helper()
+	result, err := r.List(context.Background())
+	require.NoError(r.t, err)
+	return result.Details.(*Listing)
+}
+
+// promote promotes the command of a shell as another client of the daemon does.
+func (r *rig) promote(id string) {
+	r.t.Helper()
+	_, err := r.node.Ask(context.Background(), messages.PromoteCommand{Job: r.job(id), Keep: true})
+	require.NoError(r.t, err)
+}
+
+// reclaims closes the shell that has been idle longest, as a new shell does above the limit.
+func (r *rig) reclaims() {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	require.True(r.t, r.reclaim())
+}
+
 // sync runs a command and waits for it.
 func (r *rig) sync(command string) dialect.Result {
 	r.t.Helper()

@@ -2,7 +2,7 @@ package copilot
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +10,14 @@ import (
 	"troupe/internal/dialect"
 	"troupe/messages"
 )
+
+// Listing holds the details of a list: the tasks that it shows, what is remembered of the
+// shells (R-202), and how often each operation met each category and status (R-237).
+type Listing struct {
+	Shells []Task `json:"shells"`
+	Views
+	Counts map[string]int64 `json:"counts"` // by "operation/category"
+}
 
 // List lists the shells and the detached commands (R-235).
 func (s *Session) List(ctx context.Context) (dialect.Result, error) {
@@ -47,9 +55,7 @@ func (s *Session) List(ctx context.Context) (dialect.Result, error) {
 	if len(texts) == 0 {
 		texts = []string{listNone}
 	}
-	return dialect.Result{Text: strings.Join(texts, "\n"), Details: &struct {
-		Shells []Task `json:"shells"`
-	}{tasks}}, nil
+	return dialect.Result{Text: strings.Join(texts, "\n"), Details: s.listing(tasks)}, nil
 }
 
 // all returns the tasks in starting order.
@@ -129,99 +135,17 @@ func (s *Session) Heard(id string) bool {
 
 // promotable reports whether a command can be promoted: a call waits for it, and it has
 // started and not ended (R-209). The caller holds the session's mutex.
-func (e *execution) promotable() bool { return e.started && !e.ended && !e.background && !e.promoted }
+func (e *execution) promotable() bool { return e.started && !e.ended && !e.background }
 
-// Tasks returns the tasks of the shells, then those of the host (R-209).
-func (s *Session) Tasks(ctx context.Context) []Task {
-	tasks := []Task{}
-	for _, e := range s.all() {
-		st := s.standing(e)
-		t := s.task(ctx, e, st)
-		t.PID = s.lookUp(ctx, e, st).PID
-		tasks = append(tasks, t)
-	}
+// listing returns the details of a list of tasks.
+func (s *Session) listing(tasks []Task) *Listing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	host := make([]Task, 0, len(s.host))
-	for id, t := range s.host {
-		view := Task{Type: t.Kind, ID: string(id), Description: t.Description, Status: Status(t.State), StartedAt: t.Since}
-		host = append(host, view)
-		if t.Ended { // it is listed once more after its end
-			delete(s.host, id)
-		}
-	}
-	slices.SortFunc(host, func(a, b Task) int {
-		if c := a.StartedAt.Compare(b.StartedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	return append(tasks, host...)
+	return &Listing{Shells: tasks, Views: s.views(), Counts: maps.Clone(s.counts)}
 }
 
-// AnnounceTask adds a task of the host. It fails if there are too many, or if the id is in
-// use.
-func (s *Session) AnnounceTask(t messages.Task) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, known := s.host[t.ID]
-	switch {
-	case t.ID == "":
-		return messages.Invalid("id", "the task has no id")
-	case known || s.tasks[string(t.ID)] != nil:
-		return &messages.Error{Code: messages.Conflict, Reason: "id", Message: fmt.Sprintf("task id %s is in use; use another one", t.ID)}
-	case len(s.host) >= mostTasks:
-		return &messages.Error{Code: messages.ResourceExhausted, Reason: "tasks", Message: fmt.Sprintf("limit of %d announced tasks reached; end one first", mostTasks)}
-	}
-	s.host[t.ID] = t
-	return nil
-}
-
-// UpdateTask changes an announced task. A task that has ended is forgotten after Tasks has
-// listed it.
-func (s *Session) UpdateTask(t messages.Task) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.host[t.ID]; !known {
-		return &messages.Error{Code: messages.NotFound, Reason: "id", Message: fmt.Sprintf("no task with the id %s was announced", t.ID)}
-	}
-	s.host[t.ID] = t
-	return nil
-}
-
-// Promote promotes a task (R-197, R-209) and reports whether it could. It promotes a command
-// that a call waits for, once.
-func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
-	s.mu.Lock()
-	e, can := s.tasks[id], false
-	if e != nil && e.promotable() {
-		e.promoted, can = true, true
-	}
-	s.mu.Unlock()
-	if !can {
-		return false, nil
-	}
-	if _, err := dialect.Promote(ctx, s.options.Host, e.job()); err != nil {
-		s.mu.Lock()
-		e.promoted = e.background
-		s.mu.Unlock()
-		if gone(err) {
-			return false, nil
-		}
-		return false, err
-	}
-	return true, nil
-}
-
-// Cancel stops a task for a person, without waiting for a turn.
-func (s *Session) Cancel(ctx context.Context, id string) (dialect.Result, error) {
-	return s.stop(ctx, id)
-}
-
-// Views returns what is remembered of the shells (R-202).
-func (s *Session) Views() Views {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// views returns what is remembered of the shells. The caller holds s.mu.
+func (s *Session) views() Views {
 	v := Views{Sessions: []string{}, CurrentExecutions: []string{}, DetachedSessions: []string{}, RetainedAttachedShellTasks: []string{}, RecentShutdowns: slices.Clone(s.shutdowns)}
 	for id := range s.shells {
 		v.Sessions = append(v.Sessions, id)

@@ -27,7 +27,7 @@ func (r *rig) inShell(id, command string) string {
 
 func TestR211_AShellKeepsItsState(t *testing.T) {
 	r := newRig(t)
-	assert.Equal(t, Capabilities{TTYSupport: true, TerminalInput: true}, r.Capabilities())
+	assert.Equal(t, Capabilities{TTYSupport: true, TerminalInput: true}, r.can)
 	assert.Equal(t, "<command with shellId: a completed with exit code 0>", r.inShell("a", "cd /usr; V=5; f() { echo of f; }; export E=6"))
 	assert.Equal(t, "/usr 5 of f 6\n<command with shellId: a completed with exit code 0>", r.inShell("a", `echo "$PWD $V $(f)" $(sh -c 'echo $E')`))
 	assert.Equal(t, r.dir+"\n<command with shellId: b completed with exit code 0>", r.inShell("b", "pwd"))
@@ -57,7 +57,7 @@ func TestR212_TheShellAndItsInit(t *testing.T) {
 	result := failed.sync("echo hi")
 	assert.True(t, result.IsError)
 	assert.Equal(t, "<command with shellId: 0 exited with the error: the shell could not be set up: its init ended with code 9>", result.Text)
-	assert.Empty(t, failed.Views().Sessions)
+	assert.Empty(t, failed.listed().Sessions)
 
 	synctest.Test(t, func(t *testing.T) { // an init that hangs has 60 seconds
 		r, h := playedRig(t, profile)
@@ -69,7 +69,7 @@ func TestR212_TheShellAndItsInit(t *testing.T) {
 		result := r.sync("echo hi")
 		assert.Equal(t, "<command with shellId: 0 exited with the error: the shell could not be set up: its init took longer than 1m0s>", result.Text)
 		assert.Empty(t, h.first)
-		assert.Empty(t, r.Views().Sessions)
+		assert.Empty(t, r.listed().Sessions)
 	})
 }
 
@@ -135,7 +135,7 @@ func TestR214_ACommandThatIsNoneEndsAtOnce(t *testing.T) {
 
 	r.async("a", "echo buffered; exit 3")
 	r.over("a")
-	assert.NotContains(t, r.Views().Sessions, "a") // it is shut down
+	assert.NotContains(t, r.listed().Sessions, "a") // it is shut down
 	result := r.read("a", 1)
 	assert.True(t, result.IsError)
 	assert.Equal(t, "buffered\n<command with shellId: a exited with code 3; its shell is closed>", result.Text)
@@ -233,11 +233,12 @@ echo pid $$; echo up; sleep 1000`)
 		}
 	}
 	require.Len(t, pids, 4)
-	assert.Equal(t, "<command with shellId: a stopped>", r.call("stop_bash", args{"shellId": "a"}).Text)
+	stopped := r.call("stop_bash", args{"shellId": "a"})
+	assert.Equal(t, "<command with shellId: a stopped>", stopped.Text)
 	for _, pid := range pids {
 		assert.False(t, alive(t, pid), pid)
 	}
-	assert.Equal(t, StatusCancelled, r.Tasks(context.Background())[0].Status)
+	assert.Equal(t, StatusCancelled, details(t, stopped).Status)
 }
 
 func TestR219_ADetachedCommandIsStartedBesideTheTerminal(t *testing.T) {
@@ -251,7 +252,7 @@ func TestR219_ADetachedCommandIsStartedBesideTheTerminal(t *testing.T) {
 	log, err := os.ReadFile(details(t, result).LogPath)
 	require.NoError(t, err)
 	assert.Equal(t, "/dev/null\nnot a tty\nout\nerr\n", string(log))
-	assert.Empty(t, r.Views().Sessions) // the terminal was released
+	assert.Empty(t, r.listed().Sessions) // the terminal was released
 }
 
 func TestR220_AnAbortShutsTheShellDown(t *testing.T) {
@@ -270,8 +271,8 @@ func TestR220_AnAbortShutsTheShellDown(t *testing.T) {
 		cancel()
 		<-done
 		require.ErrorIs(t, err, context.Canceled)
-		assert.Empty(t, r.Views().Sessions)
-		assert.Empty(t, r.Tasks(context.Background()))
+		assert.Empty(t, r.listed().Sessions)
+		assert.Empty(t, r.all())
 		r.beside.Wait()
 		end, err := host.Ask(context.Background(), r.options.Host, messages.WaitJobs{Jobs: []messages.JobID{uid}})
 		require.NoError(t, err)
@@ -280,7 +281,7 @@ func TestR220_AnAbortShutsTheShellDown(t *testing.T) {
 		r.silent()
 		_, err = r.calls(ctx, "bash", args{"command": "true", "description": ""}, nil) // nothing is begun
 		require.ErrorIs(t, err, context.Canceled)
-		assert.Empty(t, r.Tasks(context.Background()))
+		assert.Empty(t, r.all())
 	})
 }
 

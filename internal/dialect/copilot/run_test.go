@@ -96,7 +96,7 @@ func TestR194_OneCommandAtATime(t *testing.T) {
 		assert.True(t, busy.IsError)
 		assert.Equal(t, "<a command with shellId: a is already running. Use read_bash to wait for it, or stop_bash to stop it>", busy.Text)
 		assert.Equal(t, before, r.job("a"))
-		assert.Equal(t, []string{"a"}, r.Views().CurrentExecutions)
+		assert.Equal(t, []string{"a"}, r.listed().CurrentExecutions)
 		assert.Contains(t, r.read("a", 0).Text, "first\n<command with shellId: a is still running")
 	})
 }
@@ -110,8 +110,8 @@ func TestR195_ASyncCommandThatEndsInTime(t *testing.T) {
 		assert.Equal(t, 3, *details(t, result).ExitCode)
 		assert.Equal(t, StatusFailed, details(t, result).Status)
 		assert.Equal(t, "<exited with exit code 0>", r.sync("true").Text) // no output: the status line alone
-		assert.Empty(t, r.Tasks(context.Background()))
-		assert.Empty(t, r.Views().Sessions)
+		assert.Empty(t, r.all())
+		assert.Empty(t, r.listed().Sessions)
 		r.beside.Wait()
 		sessions, err := dialect.Sessions(context.Background(), r.options.Host, "")
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestR195_ASyncCommandThatEndsInTime(t *testing.T) {
 		r.async("kept", "true") // a sync command shuts a shell down, whoever opened it
 		r.over("kept")
 		assert.Equal(t, "<exited with exit code 0>", r.call("bash", args{"command": "true", "description": "", "shellId": "kept"}).Text)
-		assert.Empty(t, r.Views().Sessions)
+		assert.Empty(t, r.listed().Sessions)
 	})
 }
 
@@ -149,15 +149,9 @@ func TestR196_ASyncCommandThatTakesLonger(t *testing.T) {
 			assert.Equal(t, []any{"0", StatusRunning, Background, Attached}, []any{d.ShellID, d.Status, d.ExecutionMode, d.AttachmentMode})
 			silent := r.sync(waits)
 			assert.Equal(t, "<command with shellId: 1 is still running after 0.5 seconds. "+hints[name][1]+">", silent.Text)
-			assert.Equal(t, []string{"0", "1"}, r.Views().CurrentExecutions)
+			assert.Equal(t, []string{"0", "1"}, r.listed().CurrentExecutions)
 		})
 	}
-	t.Run("a model that has no tool for input is told of none", func(t *testing.T) {
-		r := newRig(t, late(time.Minute, map[string]string{"sleep 100": ""}), func(o *Options) { o.Tools = []string{"bash", "read_bash", "stop_bash"} })
-		text := r.sync("sleep 100").Text
-		assert.Contains(t, text, "It has written nothing yet and may still be working. Use read_bash to wait on, or stop_bash to stop it.")
-		assert.NotContains(t, text, "write_bash")
-	})
 	t.Run("it may notify", func(t *testing.T) {
 		r := newRig(t, settings(func(s *Settings) { s.InitialWait = 200 * time.Millisecond }))
 		g := dialecttest.NewGate(t)
@@ -199,9 +193,7 @@ func TestR197_PromotionByTheUser(t *testing.T) {
 		call := r.inBackground("echo so far; " + g.Wait() + "; exit 4")
 		r.promotable("0")
 		r.wrote("0", "so far")
-		could, err := r.Promote(context.Background(), "0")
-		require.NoError(t, err)
-		require.True(t, could)
+		r.promote("0")
 		moved := <-call
 		assert.Equal(t, "<command with shellId: 0 was moved to background by the user. You will be told when it ends. "+
 			"The user has seen this already: do not reply about it, and make no further tool call for this command>", moved.Text)
@@ -218,20 +210,11 @@ func TestR197_PromotionByTheUser(t *testing.T) {
 		assert.Equal(t, 4, *r.notice().ExitCode)
 		r.silent()
 	})
-	t.Run("promoted by another client", func(t *testing.T) {
-		r := newRig(t)
-		call := r.inBackground("echo so far; sleep 100")
-		r.promotable("0")
-		_, err := r.node.Ask(context.Background(), messages.PromoteCommand{Job: r.job("0"), Keep: true})
-		require.NoError(t, err)
-		assert.Contains(t, (<-call).Text, "moved to background by the user")
-	})
 	t.Run("nobody will be told", func(t *testing.T) {
 		r := newRig(t, settings(func(s *Settings) { s.NoNotifications = true }))
 		call := r.inBackground("sleep 100")
 		r.promotable("0")
-		_, err := r.Promote(context.Background(), "0")
-		require.NoError(t, err)
+		r.promote("0")
 		assert.Contains(t, (<-call).Text, "by the user. You will not be told when it ends. The user has seen")
 	})
 }
@@ -247,7 +230,7 @@ func TestR198_AnAsyncCommandReturnsAtOnce(t *testing.T) {
 		assert.False(t, job.State.Ended())
 		assert.True(t, job.Background)
 		uid := r.job("a")
-		require.NoError(t, r.Shutdown(context.Background(), ShutdownOptions{Force: true})) // it ends with the session
+		require.NoError(t, r.Close(context.Background())) // it ends with the session
 		job, err = dialect.Job(context.Background(), r.options.Host, uid)
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, job.End.Outcome)
@@ -296,7 +279,7 @@ func TestR199_DetachedCommandsAreOnTheirOwn(t *testing.T) {
 		result := r.call("bash", args{"command": "true", "description": "d", "mode": "async", "detach": true})
 		assert.True(t, result.IsError)
 		assert.Regexp(t, `^<command with shellId: 0 exited with the error: `, result.Text)
-		assert.Empty(t, r.Tasks(context.Background()))
+		assert.Empty(t, r.all())
 	})
 	t.Run("it begins where the shell of its id is, which is released", func(t *testing.T) {
 		r := rigOn(t, detaching(t))
@@ -306,8 +289,8 @@ func TestR199_DetachedCommandsAreOnTheirOwn(t *testing.T) {
 		require.False(t, result.IsError, result.Text)
 		r.over("a")
 		assert.Equal(t, "/usr\n<command with shellId: a completed with exit code 0>", r.read("a", 1).Text)
-		assert.Empty(t, r.Views().Sessions)
-		assert.Equal(t, []string{"a"}, r.Views().DetachedSessions)
+		assert.Empty(t, r.listed().Sessions)
+		assert.Equal(t, []string{"a"}, r.listed().DetachedSessions)
 	})
 }
 
@@ -330,41 +313,40 @@ func TestR200_OtherEndingsAreFailures(t *testing.T) {
 		assert.True(t, result.IsError)
 		assert.Equal(t, "before\n<command with shellId: 0 exited with the error: it was stopped: a person said so>", result.Text)
 		assert.Equal(t, StatusCancelled, details(t, result).Status)
-		assert.Empty(t, r.Views().Sessions)
-		assert.Equal(t, ReasonError, r.Views().RecentShutdowns[0].Reason)
+		assert.Empty(t, r.listed().Sessions)
+		assert.Equal(t, ReasonError, r.listed().RecentShutdowns[0].Reason)
 	})
 }
 
 func TestR201_TheViewOfATask(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r := newRig(t, func(o *Options) { o.Now = func() time.Time { return now } })
-	r.call("bash", args{"command": "seq 12; read _; exit 3", "description": "counts", "mode": "async", "shellId": "a"})
+	r.call("bash", args{"command": "seq 12; read _; (exit 3)", "description": "counts", "mode": "async", "shellId": "a"})
 	r.wrote("a", "12")
-	task := r.Tasks(context.Background())[0]
+	task := r.listed().Shells[0]
 	assert.Positive(t, task.PID)
 	assert.Equal(t, fmt.Sprintf(`{"type":"shell","id":"a","description":"counts","status":"running","startedAt":"2026-01-02T03:04:05Z",`+
-		`"command":"seq 12; read _; exit 3","pid":%d,"attachmentMode":"attached","executionMode":"background","canPromoteToBackground":false,`+
+		`"command":"seq 12; read _; (exit 3)","pid":%d,"attachmentMode":"attached","executionMode":"background","canPromoteToBackground":false,`+
 		`"progress":"3\n4\n5\n6\n7\n8\n9\n10\n11\n12"}`, task.PID), jsonOf(t, task))
 	r.write("a", "\n")
 	r.over("a")
-	task = r.Tasks(context.Background())[0]
+	task = r.listed().Shells[0]
 	assert.Equal(t, StatusFailed, task.Status)
 	assert.Equal(t, now, *task.CompletedAt)
 
 	r.async("b", "true")
 	r.over("b")
-	task = r.Tasks(context.Background())[1]
+	task = r.listed().Shells[1]
 	assert.Equal(t, []any{StatusCompleted, "No output yet."}, []any{task.Status, task.Progress})
 	r.async("c", "sleep 100")
-	r.call("stop_bash", args{"shellId": "c"})
-	assert.Equal(t, StatusCancelled, r.Tasks(context.Background())[2].Status)
+	assert.Equal(t, StatusCancelled, details(t, r.call("stop_bash", args{"shellId": "c"})).Status)
 
 	synctest.Test(t, func(t *testing.T) {
 		r, h := playedRig(t)
 		r.call("bash", args{"command": "x", "description": "", "mode": "async", "detach": true})
 		j := <-h.first
 		h.writes(j, "unreadable")
-		task := r.Tasks(t.Context())[0]
+		task := r.listed().Shells[0]
 		assert.Equal(t, "The output cannot be read.", task.Progress)
 		assert.Equal(t, j.r.LogFile, task.LogPath)
 		assert.Equal(t, []any{Detached, Background, 4711}, []any{task.AttachmentMode, task.ExecutionMode, task.PID})
@@ -392,7 +374,7 @@ func TestR202_TheViews(t *testing.T) {
 		h.exits(d, 0)
 		r.call("stop_bash", args{"shellId": "gone"})
 		synctest.Wait()
-		v := r.Views()
+		v := r.listed()
 		assert.Equal(t, []string{"0", "ended", "runs"}, v.Sessions)
 		assert.Equal(t, []string{"ended", "runs", "0"}, v.CurrentExecutions)
 		assert.Equal(t, []string{"detached"}, v.DetachedSessions)
@@ -413,7 +395,7 @@ func TestR202_TheViews(t *testing.T) {
 				synctest.Wait()
 				<-r.told
 			}
-			v := r.Views()
+			v := r.listed()
 			assert.Len(t, v.Sessions, mostShells)
 			assert.Len(t, v.RecentShutdowns, mostShutdowns)
 			assert.LessOrEqual(t, len(v.RetainedAttachedShellTasks), mostShells+mostEnded)
@@ -426,11 +408,11 @@ func TestR202_TheViews(t *testing.T) {
 				r.async("s"+strconv.Itoa(i), "x")
 			}
 			assert.Equal(t, "<the command was not started: 32 shells are running; stop one first>", r.async("more", "x").Text)
-			assert.NotContains(t, r.Views().Sessions, "more")
+			assert.NotContains(t, r.listed().Sessions, "more")
 			h.exits(<-h.first, 0)
 			synctest.Wait()
 			assert.False(t, r.async("more", "x").IsError)
-			assert.NotContains(t, r.Views().Sessions, "s0")
+			assert.NotContains(t, r.listed().Sessions, "s0")
 		})
 	})
 }
@@ -460,91 +442,37 @@ func TestR207_Shutdown(t *testing.T) {
 	r.over("idle")
 	r.call("bash", args{"command": "sleep 100", "description": "", "mode": "async", "detach": true, "shellId": "detached"})
 	ctx := context.Background()
-	require.NoError(t, r.Shutdown(ctx, ShutdownOptions{SessionID: "agent-1"})) // not forced: nothing
-	assert.Equal(t, []string{"idle", "runs"}, r.Views().Sessions)
-	require.NoError(t, r.ShutdownIdle(ctx))
-	assert.Equal(t, []string{"runs"}, r.Views().Sessions)
-	assert.False(t, r.WaitForActiveShells(ctx, 50*time.Millisecond))
-	require.NoError(t, r.Shutdown(ctx, ShutdownOptions{Force: true, SessionID: "agent-1"}))
-	assert.Empty(t, r.Views().Sessions)
-	assert.True(t, r.WaitForActiveShells(ctx, time.Minute))
+	assert.Equal(t, []string{"idle", "runs"}, r.listed().Sessions)
+	require.NoError(t, r.Close(ctx))
+	assert.Empty(t, r.listed().Sessions)
 	job, err := dialect.Job(ctx, r.options.Host, r.job("detached"))
 	require.NoError(t, err)
 	assert.False(t, job.State.Ended())
-
-	synctest.Test(t, func(t *testing.T) {
-		r, h := playedRig(t)
-		r.async("a", "x")
-		began := time.Now()
-		assert.False(t, r.WaitForActiveShells(t.Context(), 24*time.Hour))
-		assert.Equal(t, 600*time.Second, time.Since(began))
-		h.exits(<-h.first, 0)
-	})
-	require.NoError(t, r.Close(ctx))
 	assert.Equal(t, "<the command was not started: the session has ended>", r.sync("true").Text)
 }
 
-func TestR209_TasksAndPromotionByTheirIds(t *testing.T) {
-	agent := messages.Task{ID: "agent-7", Kind: "agent", Description: "reviews", State: "idle", Since: time.Unix(1, 0)}
+// Only a running command that a call waits for can be promoted, and its call returns once.
+func TestR209_TheListTellsWhatCanBePromoted(t *testing.T) {
 	r := newRig(t)
-	ctx := context.Background()
-	require.NoError(t, r.AnnounceTask(agent))
-	assert.ErrorIs(t, r.AnnounceTask(agent), &messages.Error{Code: messages.Conflict})
-	assert.ErrorContains(t, r.AnnounceTask(agent), "task id agent-7 is in use; use another one")
-	assert.ErrorContains(t, r.AnnounceTask(messages.Task{}), "the task has no id")
-	assert.ErrorContains(t, r.UpdateTask(messages.Task{ID: "other"}), "no task with the id other was announced")
-	assert.ErrorIs(t, r.UpdateTask(messages.Task{ID: "other"}), &messages.Error{Code: messages.NotFound})
 	r.async("a", "sleep 100")
-	list := func() (all []string) {
-		for _, task := range r.Tasks(ctx) {
-			all = append(all, task.Type+" "+task.ID+" "+string(task.Status))
-		}
-		return all
-	}
-	assert.Equal(t, []string{"shell a running", "agent agent-7 idle"}, list())
-	could, err := r.Promote(ctx, "agent-7")
-	require.NoError(t, err)
-	assert.False(t, could)
-	agent.State, agent.Ended = "completed", true
-	require.NoError(t, r.UpdateTask(agent))
-	assert.Equal(t, []string{"shell a running", "agent agent-7 completed"}, list())
-	assert.Equal(t, []string{"shell a running"}, list()) // one that has ended is listed once
-	for i := range mostTasks {
-		require.NoError(t, r.AnnounceTask(messages.Task{ID: messages.TaskID("h" + strconv.Itoa(i))}))
-	}
-	assert.ErrorIs(t, r.AnnounceTask(agent), &messages.Error{Code: messages.ResourceExhausted})
-	assert.ErrorContains(t, r.AnnounceTask(agent), "limit of 256 announced tasks reached; end one first")
-
-	promote := func(id string) bool {
-		could, err := r.Promote(ctx, id)
-		require.NoError(t, err)
-		return could
-	}
-	assert.False(t, promote("a")) // it is in the background
-	assert.False(t, promote("none"))
 	call := r.inBackground("sleep 100")
 	r.promotable("0")
-	for _, task := range r.Tasks(ctx) {
-		if task.Type == "shell" {
-			assert.Equal(t, task.ID == "0", task.CanPromoteToBackground)
+	can := func() map[string]bool {
+		can := map[string]bool{}
+		for _, task := range r.listed().Shells {
+			can[task.Type+" "+task.ID] = task.CanPromoteToBackground
 		}
+		return can
 	}
+	assert.Equal(t, map[string]bool{"shell a": false, "shell 0": true}, can())
 	var all sync.WaitGroup
-	promotions := make(chan bool, 8)
 	for range 8 {
-		all.Go(func() { promotions <- promote("0") })
+		all.Go(func() { r.promote("0") })
 	}
 	all.Wait()
-	close(promotions)
-	times := 0
-	for could := range promotions {
-		if could {
-			times++
-		}
-	}
-	assert.Equal(t, 1, times)
 	assert.Contains(t, (<-call).Text, "moved to background")
 	assert.Empty(t, call) // once
+	assert.Equal(t, map[string]bool{"shell a": false, "shell 0": false}, can())
 }
 
 // Of a long command its beginning is kept, and its whole hash and length.
@@ -554,12 +482,12 @@ func TestLongTextsAreNotKept(t *testing.T) {
 		long := ": " + strings.Repeat("é", 1<<20) + "; echo ran"
 		r.call("bash", args{"command": long, "description": strings.Repeat("d", 1<<20), "mode": "async", "shellId": "a"})
 		r.over("a")
+		task := r.listed().Shells[0]
 		assert.Equal(t, "ran\n<command with shellId: a completed with exit code 0>", r.read("a", 0).Text)
-		task := r.Tasks(context.Background())[0]
 		assert.Equal(t, ": "+strings.Repeat("é", mostKept/2-1)+"…", task.Command)
 		assert.Len(t, task.Description, mostKept+len("…"))
 		r.call("stop_bash", args{"shellId": "a"})
-		end := r.Views().RecentShutdowns[0]
+		end := r.listed().RecentShutdowns[0]
 		assert.Equal(t, []any{len(long), hash(long)}, []any{end.CommandLength, end.CommandHash})
 		assert.Empty(t, r.all()[0].text)
 	})

@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -20,7 +21,6 @@ const (
 	mostDetached = 100             // running commands
 	mostEnded    = 100             // ended tasks without a shell
 	mostCalls    = 64              // waiting for one shell
-	mostTasks    = 256             // tasks of the host
 	grace        = 5 * time.Second // from TERM to KILL
 	closeTime    = 2 * grace       // limit of a close in the background
 
@@ -39,9 +39,6 @@ type Options struct {
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Tools lists the tools that the model has; nil: all. Texts mention the input tool only
-	// if it is among them.
-	Tools []string
 	// Files holds the large outputs; nil: they get no file. The session closes it.
 	Files *artifact.Dir
 	// Protected lists the processes that no command may kill.
@@ -91,7 +88,6 @@ type Session struct {
 	order     []*execution          // in starting order
 	shutdowns []Shutdown
 	counts    map[string]int64
-	host      map[messages.TaskID]messages.Task
 }
 
 // New makes a session. The caller must Close it.
@@ -99,16 +95,13 @@ func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
 	o.Settings = o.Settings.withDefaults(o.Env)
 	s := &Session{
-		options: o, can: o.Settings.Shell.Capabilities(o.Settings.SpawnBackend), turns: callQueue{waiting: map[string][]chan struct{}{}},
-		shells: map[string]*attached{}, tasks: map[string]*execution{}, counts: map[string]int64{}, host: map[messages.TaskID]messages.Task{},
+		options: o, can: o.Settings.capabilities(), turns: callQueue{waiting: map[string][]chan struct{}{}},
+		shells: map[string]*attached{}, tasks: map[string]*execution{}, counts: map[string]int64{},
 	}
 	s.env = o.Settings.Shell.environment(o.Env, o.Settings.PassEnv, o.SessionID, s.can.TTYSupport)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
 }
-
-// Capabilities returns those of the session's backend.
-func (s *Session) Capabilities() Capabilities { return s.can }
 
 // Close stops all attached shells, leaves detached commands running, and removes the files
 // of large outputs unless they are to be kept.
@@ -116,7 +109,7 @@ func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	err := s.Shutdown(ctx, ShutdownOptions{Force: true})
+	err := s.closeShells(ctx)
 	s.end()
 	s.mu.Lock()
 	all := s.order
@@ -162,4 +155,13 @@ func failure(text string, d *Details) dialect.Result {
 		r.Details = d
 	}
 	return r
+}
+
+// descriptions returns the descriptions of the tools.
+func (s *Session) descriptions() ToolNames {
+	execute := descExecute
+	if !s.can.TTYSupport {
+		execute = descSpawn
+	}
+	return ToolNames{Execute: fmt.Sprintf(execute, s.options.Settings.Shell.Kind), Read: descRead, Write: descWrite, Stop: descStop, List: descList}
 }

@@ -12,8 +12,8 @@ import (
 type Settings struct {
 	// Shell is the shell config; the zero value: Bash(false).
 	Shell Config
-	// SpawnBackend is the feature flag SHELL_SPAWN_BACKEND. Without a sandbox it gives each
-	// command its own process and no terminal.
+	// SpawnBackend is the feature flag SHELL_SPAWN_BACKEND. It gives each command its own
+	// process and no terminal.
 	SpawnBackend bool
 	// NoNotifications turns off notices of ends in the background.
 	NoNotifications bool
@@ -47,6 +47,11 @@ func (s Settings) withDefaults(env []string) Settings {
 		s.DetachedName = "copilot-detached"
 	}
 	return s
+}
+
+// capabilities returns those of the backend.
+func (s Settings) capabilities() Capabilities {
+	return Capabilities{TTYSupport: !s.SpawnBackend, TerminalInput: !s.SpawnBackend}
 }
 
 func isPager(name string) bool { return strings.HasSuffix(name, "PAGER") || name == "LESS" }

@@ -48,12 +48,10 @@ func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait tim
 	return result, err
 }
 
-// goesOn returns the result of a promoted command. A person has promoted it if Promote was
-// called, the job is kept, or the wait was not over.
+// goesOn returns the result of a promoted command. A person has promoted it if the job is
+// kept, or the wait was not over.
 func (s *Session) goesOn(ctx context.Context, e *execution, job messages.Record, wait time.Duration, early bool) (dialect.Result, error) {
-	s.mu.Lock()
-	byPerson := e.promoted || job.HasFlag(messages.FlagKept) || early
-	s.mu.Unlock()
+	byPerson := job.HasFlag(messages.FlagKept) || early
 	d := s.inBackground(e, job, byPerson)
 	if !byPerson {
 		return s.running(ctx, e, wait)
@@ -103,7 +101,7 @@ func (s *Session) textOf(ctx context.Context, e *execution, out captured) string
 func (s *Session) hint(output bool) string {
 	n := s.options.Settings.Shell.Tools
 	text := hintSilent
-	switch can := s.canWrite(); {
+	switch can := s.can.TerminalInput; {
 	case output && can:
 		text = hintOutput
 	case output:

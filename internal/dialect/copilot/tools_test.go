@@ -65,7 +65,7 @@ func TestR189_TheParametersOfBash(t *testing.T) {
 	assert.Equal(t, "hi\n<exited with exit code 0>", r.call("bash", args{"command": "echo hi", "description": strings.Repeat("d", 200)}).Text)
 
 	r.call("bash", args{"command": "true", "description": "", "mode": "async", "shellId": 77})
-	assert.Contains(t, r.Views().Sessions, "77") // a number becomes a string
+	assert.Contains(t, r.listed().Sessions, "77") // a number becomes a string
 	noID := r.call("bash", args{"command": "true", "description": "", "shellId": true})
 	assert.True(t, noID.IsError)
 	assert.Contains(t, noID.Text, "shellId is true; it must be a string")
@@ -150,7 +150,7 @@ func TestR192_AnEmptyCommandIsRefused(t *testing.T) {
 		assert.True(t, bad.IsError)
 		assert.Equal(t, "The command is empty. Give the command to run.", bad.Text)
 	}
-	assert.Empty(t, r.Tasks(context.Background()))
+	assert.Empty(t, r.all())
 }
 
 func TestR204_KillingByNameIsNotExecuted(t *testing.T) {
@@ -170,7 +170,7 @@ func TestR204_KillingByNameIsNotExecuted(t *testing.T) {
 			assert.Equal(t, text, result.Text)
 		}
 		assert.Equal(t, "pkill killall kill\n<exited with exit code 0>", r.sync(`echo pkill 'killall' kill`).Text)
-		assert.Empty(t, r.Tasks(context.Background()))
+		assert.Empty(t, r.all())
 	})
 }
 
@@ -191,15 +191,9 @@ func TestR206_JobsKnowTheirSession(t *testing.T) {
 }
 
 func TestR208_TheConfigDecidesTheBackend(t *testing.T) {
-	assert.Equal(t, Capabilities{}, newRig(t, spawned).Capabilities())
+	assert.Equal(t, Capabilities{}, newRig(t, spawned).can)
+	assert.Equal(t, Capabilities{TTYSupport: true, TerminalInput: true}, newRig(t).can)
 
-	for _, c := range []struct {
-		sandbox, spawn, terminal bool
-	}{{false, false, true}, {true, false, true}, {true, true, true}, {false, true, false}} {
-		config := Bash(false)
-		config.Sandbox = c.sandbox
-		assert.Equal(t, Capabilities{c.terminal, c.terminal}, config.Capabilities(c.spawn), c)
-	}
 	config := Bash(true)
 	assert.Equal(t, ToolNames{"bash", "read_bash", "write_bash", "stop_bash", "list_bash"}, config.Tools)
 	assert.Equal(t, []string{"--norc", "--noprofile", "-c"}, config.Flags)
@@ -216,7 +210,6 @@ func TestR210_PowerShellIsAConfig(t *testing.T) {
 	assert.Equal(t, "$global:LASTEXITCODE = 0\nGet-Item x\nif ($?) { exit 0 } elseif ($LASTEXITCODE) { exit $LASTEXITCODE } else { exit 1 }", argv[5])
 	assert.Contains(t, config.Init, "function prompt { '' }")
 	assert.Contains(t, config.Init, "UTF8Encoding")
-	assert.Equal(t, Capabilities{}, config.Capabilities(true))
 
 	r := newRig(t, spawned, settings(func(s *Settings) { s.Shell = PowerShell() }))
 	result := r.call("powershell", args{"command": "Write-Output hi", "description": "d"})
@@ -244,7 +237,7 @@ func TestCallsAtTheSameTime(t *testing.T) {
 			pair := <-results
 			assert.Equal(t, pair[0], pair[1])
 		}
-		assert.Empty(t, r.Views().Sessions)
+		assert.Empty(t, r.listed().Sessions)
 	})
 }
 
@@ -262,7 +255,7 @@ func TestARefusedCommandLeavesNothing(t *testing.T) {
 		assert.True(t, result.IsError)
 		assert.Contains(t, result.Text, "/no/such/directory")
 		assert.Equal(t, StatusFailed, details(t, result).Status)
-		views := r.Views()
+		views := r.listed()
 		assert.Empty(t, views.Sessions)
 		assert.Empty(t, views.CurrentExecutions)
 		assert.Equal(t, ReasonError, views.RecentShutdowns[0].Reason)

@@ -238,17 +238,24 @@ func (s *Session) save(tool, text string) string {
 	return file.ID
 }
 
+// The bounds of Net, with the defaults of tools.artifactSpillThreshold, tools.artifactTailBytes
+// and tools.artifactTailLines.
+const (
+	spillThreshold = 50 << 10
+	spillTailBytes = 20 << 10
+	spillTailLines = 500
+)
+
 // Net bounds the text of any result. A text of more than 50 KB becomes an artifact, and its
 // end is shown. A result that already names an artifact stays unchanged.
 func (s *Session) Net(r dialect.Result) dialect.Result {
-	set := s.options.Settings
 	if d, ok := r.Details.(*Details); ok && d.Meta != nil && d.Meta.Truncation != nil && d.Meta.Truncation.ArtifactID != "" {
 		return r
 	}
-	if set.SpillThreshold <= 0 || len(r.Text) <= set.SpillThreshold {
+	if len(r.Text) <= spillThreshold {
 		return r
 	}
-	cut := artifact.TailOf(r.Text, artifact.Limits{Lines: int64(set.SpillTailLines), Bytes: int64(set.SpillTailBytes)})
+	cut := artifact.TailOf(r.Text, artifact.Limits{Lines: spillTailLines, Bytes: spillTailBytes})
 	if id := s.save(artifact.ToolAsync, r.Text); id != "" {
 		r.Text = blocks(cut.Text, fmt.Sprintf(textSpilled, size(int64(len(cut.Text))), size(int64(len(r.Text))), id))
 	} else {

@@ -3,6 +3,7 @@ package omp
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"troupe/host"
@@ -134,14 +135,11 @@ func (s *Session) after(f *activeRun, e ended) {
 	}
 }
 
-// Execute runs a command for a user or a wire protocol: without a terminal, rules or
+// ExecuteTo runs a command for a user or a wire protocol: without a terminal, rules or
 // limits, and with its text unchanged. A timeout or an abort is not an error
-// . update receives the end of the output so far; nil: nothing does.
-func (s *Session) Execute(ctx context.Context, command string, update func(text string)) (BashResult, error) {
-	return s.execute(ctx, command, update, nil)
-}
-
-func (s *Session) execute(ctx context.Context, command string, update func(text string), feed *outputFeed) (BashResult, error) {
+// . While it runs, to receives its whole output as clean text, in pieces of at most
+// 192 KiB. The result comes after the last piece, and nothing rewrites its text.
+func (s *Session) ExecuteTo(ctx context.Context, command string, to io.Writer) (BashResult, error) {
 	c := &call{p: Params{Command: command}, original: command, command: command, timeout: timeout(nil, Settings{})}
 	if ctx.Err() != nil { // nothing is spawned
 		return ended{how: aborted, timeout: c.timeout}.plain(), nil
@@ -153,39 +151,12 @@ func (s *Session) execute(ctx context.Context, command string, update func(text 
 	if err != nil {
 		return BashResult{}, err
 	}
-	l.feed = feed
-	ctx, end := s.abortable(ctx)
-	defer end()
-	f := s.launch(ctx, l, update)
+	l.feed = s.newOutputFeed(to)
+	f := s.launch(ctx, l, nil)
 	s.wait(ctx, f)
 	e := s.conclude(ctx, f)
 	if e.how == unstarted {
 		return BashResult{}, errors.New(e.result().Text)
 	}
 	return e.plain(), nil
-}
-
-// abortable registers a command of the user for Abort.
-func (s *Session) abortable(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.next++
-	n := s.next
-	s.running[n] = cancel
-	return ctx, func() {
-		cancel()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.running, n)
-	}
-}
-
-// Abort stops every command that Execute runs, and no command of the model.
-func (s *Session) Abort() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, cancel := range s.running {
-		cancel()
-	}
 }

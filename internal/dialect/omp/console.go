@@ -35,9 +35,6 @@ func newConsole(h dialect.Host, job messages.JobID, command string) *Console {
 // Job returns the job of the terminal.
 func (c *Console) Job() messages.JobID { return c.job }
 
-// Command returns the command without the prefix of the settings.
-func (c *Console) Command() string { return c.command }
-
 // Show shows a first frame, further ones when the terminal may have changed, at most every
 // 50 ms, and a last one. The last one has the outcome and all output; Show then returns
 // nil. If ctx ends earlier, the overlay is dismissed, which kills the command. Calls of

@@ -84,7 +84,7 @@ func (p *person) types(keys ...string) {
 
 func TestR108_TheConsoleForwardsKeys(t *testing.T) {
 	_, p, result := atConsole(t, `read -r x; echo "got $x"`)
-	require.Equal(t, `read -r x; echo "got $x"`, p.Command())
+	require.Equal(t, `read -r x; echo "got $x"`, p.command)
 	first := <-p.frames
 	require.Equal(t, "Console", first.Title)
 	require.True(t, first.Running)

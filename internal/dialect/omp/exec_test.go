@@ -2,6 +2,7 @@ package omp
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,7 +168,7 @@ func TestR063_ACallThatWasAbortedBeforeRunsNothing(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	result, err := r.Execute(ctx, "touch x", nil)
+	result, err := r.ExecuteTo(ctx, "touch x", io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, BashResult{Output: "[Command cancelled]", Cancelled: true}, result)
 	_, err = r.Bash(ctx, Params{Command: "touch x"}, nil)
@@ -179,16 +180,19 @@ func TestR063_ACallThatWasAbortedBeforeRunsNothing(t *testing.T) {
 func TestR064_TheExecutorRaisesNothing(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	result, err := r.Execute(ctx, "echo begun; sleep 60", func(text string) {
+	result, err := r.ExecuteTo(ctx, "echo begun; sleep 60", &pieces{t: t, seen: func(text string) {
 		if text == "begun\n" {
 			cancel()
 		}
-	})
+	}})
 	require.NoError(t, err)
 	require.True(t, result.Cancelled)
 	require.Nil(t, result.ExitCode)
 	require.Equal(t, "[Command cancelled]\nbegun\n", result.Output)
-	failed, err := r.Execute(context.Background(), "exit 4", nil)
+	again, err := r.ExecuteTo(context.Background(), "echo alive", io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, "alive\n", again.Output)
+	failed, err := r.ExecuteTo(context.Background(), "exit 4", io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, 4, *failed.ExitCode)
 }
@@ -275,17 +279,17 @@ func TestR068_AResultDoesNotWaitForWhatIsLeftBehind(t *testing.T) {
 
 func TestR071_ABashResultHasItsFields(t *testing.T) {
 	r := newRig(t)
-	result, err := r.Execute(context.Background(), "seq 30000", nil)
+	result, err := r.ExecuteTo(context.Background(), "seq 30000", io.Discard)
 	require.NoError(t, err)
 	zero := 0
 	require.Equal(t, BashResult{
 		Output: result.Output, ExitCode: &zero, Truncated: true, TotalLines: 30001, TotalBytes: 168894,
 		OutputLines: result.OutputLines, OutputBytes: 51200, ArtifactID: "0", FullOutputPath: filepath.Join(r.store.Dir(), "0.bash.log"),
 	}, result)
-	small, err := r.Execute(context.Background(), "echo a", nil)
+	small, err := r.ExecuteTo(context.Background(), "echo a", io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, BashResult{Output: "a\n", ExitCode: &zero, TotalLines: 2, TotalBytes: 2, OutputLines: 2, OutputBytes: 2}, small)
-	late, err := r.Execute(context.Background(), "no-such-program", nil)
+	late, err := r.ExecuteTo(context.Background(), "no-such-program", io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, 127, *late.ExitCode)
 }
@@ -294,24 +298,6 @@ func TestR072_ACommandReadsNothing(t *testing.T) {
 	r := newRig(t)
 	require.Contains(t, r.run("cat"), "(no output)")
 	require.Contains(t, r.bash(args{"command": "read x || echo end", "env": args{"A": "1"}}).Text, "end\n")
-}
-
-func TestR152_AbortEndsTheUsersCommandsAlone(t *testing.T) {
-	r := newRig(t)
-	var all sync.WaitGroup
-	up := make(chan struct{}, 2)
-	for range 2 {
-		all.Go(func() {
-			result, err := r.Execute(context.Background(), "echo up; sleep 60", func(string) { up <- struct{}{} })
-			require.NoError(t, err)
-			require.True(t, result.Cancelled)
-		})
-	}
-	<-up
-	<-up
-	r.Abort()
-	all.Wait()
-	require.Contains(t, r.run("echo alive"), "alive")
 }
 
 // The time of a call that has none is not bounded.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/backends/disk"
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/dialect"
 	"troupe/internal/node"
@@ -129,7 +130,8 @@ func details(t *testing.T, r dialect.Result) Details {
 // ran says whether the node has run anything.
 func (r *rig) ran() []messages.Record {
 	r.t.Helper()
-	jobs, err := r.node.Jobs(context.Background(), "", true)
+	list, err := host.Ask(context.Background(), r.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(r.t, err)
 	return jobs
 }

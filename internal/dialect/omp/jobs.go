@@ -32,10 +32,8 @@ type JobsOptions struct {
 	Progress func(owner, job string, r dialect.Result)
 	// Limit bounds the running jobs; 0: 15. MaxJobs clamps the setting async.maxJobs.
 	Limit int
-	// Retention is how long ended jobs stay; 0: 5 minutes, negative: they do not stay.
-	Retention time.Duration
-	Log       *slog.Logger
-	Now       func() time.Time
+	Log   *slog.Logger
+	Now   func() time.Time
 	// Jitter returns the extra delay of a retry, from 0 to 199 ms; nil: random.
 	Jitter func() time.Duration
 }
@@ -86,9 +84,6 @@ func NewJobs(o JobsOptions) *Jobs {
 	if o.Limit == 0 {
 		o.Limit = defaultJobs
 	}
-	if o.Retention == 0 {
-		o.Retention = keepFinished
-	}
 	if o.Jitter == nil {
 		o.Jitter = chance
 	}
@@ -125,7 +120,7 @@ func (j *Jobs) register(label, owner string, keep func(string) string, runs bool
 	return b, nil
 }
 
-// evict removes jobs that ended longer ago than the retention, and the oldest ended ones
+// evict removes jobs that ended longer ago than keepFinished, and the oldest ended ones
 // beyond mostFinished. The caller holds j.mu.
 func (j *Jobs) evict() {
 	now, finished := j.o.Now(), 0
@@ -134,7 +129,7 @@ func (j *Jobs) evict() {
 			continue
 		}
 		finished++
-		if finished > mostFinished || j.o.Retention < 0 || !b.EndTime.IsZero() && now.Sub(b.EndTime) >= j.o.Retention {
+		if finished > mostFinished || !b.EndTime.IsZero() && now.Sub(b.EndTime) >= keepFinished {
 			delete(j.table, b.ID)
 		}
 	}

@@ -90,13 +90,6 @@ func (o *outputFeed) finish(ctx context.Context, h dialect.Host, job messages.Re
 	return summary(o.tail.Close("")), err
 }
 
-// ExecuteTo runs a command as Execute does. While it runs, to receives its whole output as
-// clean text, in pieces of at most 192 KiB. The result comes after the last piece, and nothing
-// rewrites its text.
-func (s *Session) ExecuteTo(ctx context.Context, command string, to io.Writer) (BashResult, error) {
-	return s.execute(ctx, command, nil, s.newOutputFeed(to))
-}
-
 // finishFeed ends the feed of a command that has ended. It waits for a slow reader, and at most
 // until the session ends.
 func (s *Session) finishFeed(ctx context.Context, f *activeRun, job messages.Record) Captured {

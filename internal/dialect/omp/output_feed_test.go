@@ -153,21 +153,6 @@ func TestAFeedSaysWhatWasNotKept(t *testing.T) {
 	require.True(t, strings.HasSuffix(to.text.String(), result.Output))
 }
 
-// What an aborted command has written comes, and its result.
-func TestAFeedOfAnAbortedCommand(t *testing.T) {
-	r := newRig(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	result, err := r.ExecuteTo(ctx, "echo begun; sleep 60", &pieces{t: t, seen: func(string) { cancel() }})
-	require.NoError(t, err)
-	require.Equal(t, "[Command cancelled]\nbegun\n", result.Output)
-	require.True(t, result.Cancelled)
-	require.Nil(t, result.ExitCode)
-	again, err := r.ExecuteTo(context.Background(), "echo alive", &pieces{t: t})
-	require.NoError(t, err)
-	require.Equal(t, "alive\n", again.Output)
-}
-
 // A reader that takes nothing holds up its own command alone. It gets everything later.
 func TestASlowReaderOfAFeed(t *testing.T) {
 	r := newRig(t)

@@ -98,9 +98,6 @@ func (e ended) plain() BashResult {
 		Output: out.Text, Truncated: out.Truncated, TotalLines: out.TotalLines, TotalBytes: out.TotalBytes,
 		OutputLines: out.OutputLines, OutputBytes: out.OutputBytes, ArtifactID: out.ArtifactID, FullOutputPath: out.Path,
 	}
-	if out.RawID != "" {
-		r.Output = line(r.Output, fmt.Sprintf(textRaw, out.RawID))
-	}
 	switch e.how {
 	case exited:
 		code := e.code
@@ -109,8 +106,6 @@ func (e ended) plain() BashResult {
 		r.Cancelled, r.TimedOut = true, true
 	case aborted, cancelled:
 		r.Cancelled = true
-	case unstarted:
-		r.Output = line(r.Output, fmt.Sprintf(textNotStarted, e.why))
 	}
 	if first := e.annotation(); first != "" {
 		if r.Output != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/dialect"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
@@ -96,7 +97,7 @@ func TestR095_AnAbortIsAnErrorOfItsOwn(t *testing.T) {
 	})
 	<-up
 	jobs := r.ran()
-	_, err = r.node.Stop(context.Background(), jobs[len(jobs)-1].ID, 0)
+	_, err = host.Ask(context.Background(), r.node.Host(), messages.StopCommand{Job: jobs[len(jobs)-1].ID})
 	require.NoError(t, err)
 	result := <-other
 	require.True(t, result.IsError, "somebody else has ended it: a plain error")

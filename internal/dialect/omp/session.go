@@ -58,12 +58,10 @@ type Session struct {
 
 	turn chan struct{} // capacity 1; held by the running call of bash
 
-	mu      sync.Mutex
-	shells  map[string]*liveShell           // by digest of the key
-	opened  map[messages.SessionID]struct{} // not closed yet
-	count   int                             // of shells for jobs
-	running map[int]context.CancelFunc      // commands of the user
-	next    int
+	mu     sync.Mutex
+	shells map[string]*liveShell           // by digest of the key
+	opened map[messages.SessionID]struct{} // not closed yet
+	count  int                             // of shells for jobs
 
 	ends endWaiter
 }
@@ -73,7 +71,7 @@ func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
 	s := &Session{
 		options: o, turn: make(chan struct{}, 1), rules: o.Settings.rules(),
-		shells: map[string]*liveShell{}, opened: map[messages.SessionID]struct{}{}, running: map[int]context.CancelFunc{},
+		shells: map[string]*liveShell{}, opened: map[messages.SessionID]struct{}{},
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s

@@ -49,11 +49,6 @@ type Settings struct {
 	PassEnv []string
 	// Minimizer holds shellMinimizer.*.
 	Minimizer minimize.Settings
-	// SpillThreshold is tools.artifactSpillThreshold (50 KB), SpillTailBytes
-	// tools.artifactTailBytes (20 KB), SpillTailLines tools.artifactTailLines (500).
-	SpillThreshold int
-	SpillTailBytes int
-	SpillTailLines int
 	// Quota bounds the output of a job; the zero value is the node's default.
 	Quota messages.Quota
 }
@@ -62,8 +57,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		PollWait: 30 * time.Second, AutoBackgroundThreshold: time.Minute, StripTrailingHeadTail: true,
-		Minimizer:      minimize.Defaults(),
-		SpillThreshold: 50 << 10, SpillTailBytes: 20 << 10, SpillTailLines: 500,
+		Minimizer: minimize.Defaults(),
 	}
 }
 

@@ -3,6 +3,7 @@ package omp
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,7 +85,7 @@ func TestR076_ARuneIsNeverCut(t *testing.T) {
 func TestR077_LinesAreNewlinesAndOneMore(t *testing.T) {
 	r := newRig(t)
 	for command, want := range map[string]int64{"true": 0, "printf a": 1, "echo a": 2, `printf 'a\nb'`: 2} {
-		result, err := r.Execute(context.Background(), command, nil)
+		result, err := r.ExecuteTo(context.Background(), command, io.Discard)
 		require.NoError(t, err)
 		require.Equal(t, want, result.TotalLines, command)
 		require.Equal(t, want, result.OutputLines, command)
@@ -93,11 +94,11 @@ func TestR077_LinesAreNewlinesAndOneMore(t *testing.T) {
 
 func TestR078_TheSummaryHasBothCounts(t *testing.T) {
 	r := newRig(t)
-	result, err := r.Execute(context.Background(), "seq 20000", nil)
+	result, err := r.ExecuteTo(context.Background(), "seq 20000", io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, []any{true, int64(20001), int64(108894), int64(51200), "0"}, []any{result.Truncated, result.TotalLines, result.TotalBytes, result.OutputBytes, result.ArtifactID})
 	require.Equal(t, lines(result.Output), result.OutputLines)
-	small, err := r.Execute(context.Background(), "echo", nil)
+	small, err := r.ExecuteTo(context.Background(), "echo", io.Discard)
 	require.NoError(t, err)
 	require.False(t, small.Truncated)
 	require.Empty(t, small.ArtifactID)
@@ -175,7 +176,6 @@ func TestR085_ArtifactsHaveDecimalIds(t *testing.T) {
 	result := r.bash(args{"command": "seq 20000"})
 	require.Contains(t, result.Text, "artifact://8")
 	require.FileExists(t, filepath.Join(r.store.Dir(), "8.bash.log"))
-	require.Equal(t, "/a/b", artifact.StoreDir("/a/b.jsonl"))
 }
 
 func TestR086_WithoutArtifactsAnOutputIsCutAllTheSame(t *testing.T) {

@@ -128,7 +128,8 @@ func TestR182_WordsAreBannedAndNothingIsCutByBytes(t *testing.T) {
 func TestR283_OpencodesTimeoutEndsTheCommand(t *testing.T) {
 	r := newRig(t)
 	r.call("bash", args{"command": "sleep 60", "description": "x", "timeout": 100})
-	jobs, err := r.node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), r.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	require.Equal(t, messages.TimedOut, jobs[0].End.Outcome)
 	require.Equal(t, 0, int(jobs[0].Timeout.Milliseconds())-100)
@@ -137,7 +138,8 @@ func TestR283_OpencodesTimeoutEndsTheCommand(t *testing.T) {
 func TestR286_OpencodesStreamsAreApart(t *testing.T) {
 	r := newRig(t)
 	require.Equal(t, "1\n3\n2\n", r.run("echo 1; echo 2 >&2; echo 3").Text)
-	jobs, err := r.node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), r.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	require.Len(t, jobs[0].Output, 2)
 }
@@ -175,7 +177,8 @@ func TestAbortedCallStopsItsCommand(t *testing.T) {
 	<-begun
 	_, err := r.Bash(ctx, BashParams{Command: "sleep 60", Description: "x"})
 	require.ErrorIs(t, err, context.Canceled)
-	jobs, err := r.node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), r.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	end, err := host.Ask(t.Context(), r.options.Host, messages.WaitJobs{Jobs: []messages.JobID{jobs[len(jobs)-1].ID}})
 	require.NoError(t, err)

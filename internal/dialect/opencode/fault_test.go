@@ -55,7 +55,8 @@ func TestR183_ATaskThatBeginsAtTheEndOfItsSessionEnds(t *testing.T) {
 	close(held.Goes)
 	result := <-came
 	require.True(t, result.IsError, result.Text)
-	jobs, err := r.node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), r.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	end, err := host.Ask(t.Context(), h, messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(jobs[0].UID)}, Timeout: time.Minute})

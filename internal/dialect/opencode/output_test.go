@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/artifact"
 	"troupe/internal/test/dialect"
 	"troupe/messages"
@@ -153,7 +154,8 @@ func TestR174_AFileHoldsTheFirst100MBAndTheTextSaysSo(t *testing.T) {
 	require.True(t, strings.HasSuffix(result.Text, "\nabcdefghij"), "the end of what the file has")
 	require.Zero(t, m.ExitCode, "the command was not ended for it")
 
-	jobs, err := r.node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), r.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	require.EqualValues(t, 104857607, jobs[0].Output[0].Bytes, "what follows is counted")
 	require.Equal(t, []messages.OutputGap{{From: 104857600, To: 104857607}}, jobs[0].Output[0].Elided)
@@ -214,7 +216,8 @@ func TestR177_TheDirectoryGoesWithTheSessionAndThatOfTheDeadIsSwept(t *testing.T
 func TestR285_OneRecordHasOpencodesView(t *testing.T) {
 	node := dialecttest.Node(t)
 	result := rigOn(t, node).run("seq 3000")
-	jobs, err := node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	page, err := node.Read(t.Context(), messages.ReadOutput{Job: messages.JobID(jobs[0].UID), Stream: messages.Stdout, View: messages.View{Kind: messages.ViewTailLine, Lines: 500}})
 	require.NoError(t, err)

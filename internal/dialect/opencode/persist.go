@@ -133,9 +133,6 @@ func (s *Session) persist(l dialect.Log, size int64) (path string, kept int64, e
 // sweepDead removes the directories of sessions whose processes died without cleaning up
 //
 func (s *Session) sweepDead() {
-	if s.options.Files != nil {
-		return // the caller owns the place
-	}
 	if gone, err := artifact.Sweep(s.s.TempDir, prefix, nil); err != nil {
 		s.options.Log.Warn("directories of dead sessions could not be removed", "error", err)
 	} else if len(gone) > 0 {

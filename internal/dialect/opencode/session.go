@@ -29,10 +29,7 @@ type Options struct {
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Files holds the full outputs. The session closes it. nil: opencode-<SessionID> below
-	// Settings.TempDir.
-	Files *artifact.Dir
-	FS    shelltext.Files
+	FS        shelltext.Files
 	// Notify receives the end of each background task once; nil: notices are off.
 	Notify func(Notice)
 	Log    *slog.Logger
@@ -60,13 +57,10 @@ type Session struct {
 // New makes a session. The caller must Close it.
 func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
-	s := &Session{options: o, s: o.Settings.withDefaults(), files: o.Files, shells: map[string]*workdirShell{}}
-	if s.files == nil {
-		files, err := artifact.NewDir(s.s.TempDir, prefix+artifact.SessionName(o.SessionID))
-		if err != nil {
-			o.Log.Warn("full outputs have no directory", "error", err)
-		}
-		s.files = files
+	s := &Session{options: o, s: o.Settings.withDefaults(), shells: map[string]*workdirShell{}}
+	var err error
+	if s.files, err = artifact.NewDir(s.s.TempDir, prefix+artifact.SessionName(o.SessionID)); err != nil {
+		o.Log.Warn("full outputs have no directory", "error", err)
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s

@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/backends/disk"
+	"troupe/host"
 	"troupe/internal/dialect/omp"
 	"troupe/internal/test/dialect"
+	"troupe/messages"
 )
 
 // A client without terminals gets the output of a job: while it runs, and with its result.
@@ -37,7 +39,8 @@ func TestACommandOfAClientWithoutTerminalsIsAJob(t *testing.T) {
 	require.EqualValues(t, 3, out["exitCode"])
 	require.Regexp(t, `^begun\nover\n\nWall time: [0-9.]+ seconds\n\nCommand exited with code 3$`, textOf(out))
 	c.stopped(id, "end_turn")
-	jobs, err := node.Jobs(context.Background(), "", true)
+	list, err := host.Ask(context.Background(), node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 

@@ -17,8 +17,6 @@ type Options struct {
 	Version string // of the server
 	// Open opens the session of the client.
 	Open func(Confirm) *codelia.Session
-	// Gone returns when the client reads no more, or ctx ends; nil: it is not known.
-	Gone func(ctx context.Context)
 	Log  *slog.Logger
 }
 
@@ -34,7 +32,7 @@ type connection struct {
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	c := &connection{version: o.Version}
 	s := o.Open(c.confirm)
-	c.server = jsonrpc.New(out, jsonrpc.Options{Gone: o.Gone, Log: o.Log, Methods: map[string]jsonrpc.Handler{
+	c.server = jsonrpc.New(out, jsonrpc.Options{Log: o.Log, Methods: map[string]jsonrpc.Handler{
 		"initialize":   c.initialize,
 		"shell.exec":   method(s.Exec),
 		"shell.start":  method(s.Start),

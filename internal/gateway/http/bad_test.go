@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/host"
 	"troupe/internal/api"
 	"troupe/messages"
 )
@@ -116,7 +117,8 @@ func TestBadInputRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { d.refused(t, "POST", "/v1/jobs", c.body, c.status, c.code, c.reason) })
 	}
 	d.refused(t, "POST", "/v1/jobs?text=0", `{"command":"true"}`, bad, messages.InvalidParams, "text")
-	jobs, err := d.node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), d.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	require.Empty(t, jobs, "a refusal makes no job")
 }
@@ -293,7 +295,8 @@ func TestBadInputBodies(t *testing.T) {
 		got, _ := io.ReadAll(conn) // to its end: the connection is closed
 		require.Contains(t, string(got), c.want)
 	}
-	jobs, err := d.node.Jobs(t.Context(), "", true)
+	list, err := host.Ask(t.Context(), d.node.Host(), messages.ListJobs{Finished: true})
+	jobs := list.Jobs
 	require.NoError(t, err)
 	require.Empty(t, jobs)
 	_, err = d.client.Problems(t.Context())

@@ -30,7 +30,8 @@ func (d *daemon) says(r messages.For[messages.Acknowledged]) {
 	require.NoError(d.t, err)
 }
 
-// A host announces a task, changes it and ends it; a repeat of each changes nothing.
+// A host announces a task, changes it and ends it; a repeat of each changes nothing. It is
+// listed beside the jobs.
 func TestTasksOverHTTP(t *testing.T) {
 	d := start(t, nil)
 	for range 2 {

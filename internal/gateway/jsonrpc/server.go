@@ -31,10 +31,7 @@ type Handler func(ctx context.Context, params json.RawMessage) (any, error)
 type Options struct {
 	// Methods are the handlers by the names of their methods.
 	Methods map[string]Handler
-	// Gone returns when the client reads no more, or ctx ends. It is called at the end of
-	// the input, while requests may run. nil: only a failed write shows it.
-	Gone func(ctx context.Context)
-	Log  *slog.Logger // nil: discarded
+	Log     *slog.Logger // nil: discarded
 }
 
 // Server serves one client.
@@ -85,12 +82,6 @@ func (s *Server) Serve(ctx context.Context, in io.Reader) error {
 	go read(ctx, in, lines) // ends with ctx, unless the input blocks it
 	err := s.listen(ctx, lines)
 	s.caller.leave()
-	if s.o.Gone != nil && ctx.Err() == nil {
-		go func() {
-			s.o.Gone(ctx)
-			cancel()
-		}()
-	}
 	s.running.Wait()
 	s.box.close()
 	return err

@@ -256,19 +256,14 @@ func TestRequestsEndWithTheClientOrTheServer(t *testing.T) {
 	t.Run("the client", func(t *testing.T) {
 		t.Parallel()
 		g := newGated()
-		gone := make(chan struct{})
-		s := New(&lines{}, Options{Methods: map[string]Handler{"wait": g.wait}, Gone: func(ctx context.Context) {
-			select {
-			case <-gone:
-			case <-ctx.Done():
-			}
-		}})
+		ctx, leaves := context.WithCancel(context.Background())
+		s := New(&lines{}, Options{Methods: map[string]Handler{"wait": g.wait}})
 		served := make(chan error, 1)
 		go func() {
-			served <- s.Serve(context.Background(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"wait"}`))
+			served <- s.Serve(ctx, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"wait"}`))
 		}()
 		<-g.begun
-		close(gone)
+		leaves()
 		require.NoError(t, <-served)
 	})
 }

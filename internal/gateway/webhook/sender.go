@@ -72,9 +72,6 @@ func (s *Sender) Deliver(d messages.Delivery, done func(messages.Delivered)) (ca
 	return cancel
 }
 
-// Close closes idle connections.
-func (s *Sender) Close() { s.client.CloseIdleConnections() }
-
 func (s *Sender) try(ctx context.Context, d messages.Delivery, now time.Time) messages.Delivered {
 	request, err := s.request(ctx, d, now)
 	if err != nil {

@@ -30,7 +30,6 @@ var secret = []byte("0123456789abcdef0123456789abcdef")
 func deliver(t *testing.T, o webhook.Options, to string) messages.Delivered {
 	t.Helper()
 	s := webhook.New(o)
-	t.Cleanup(s.Close)
 	told := make(chan messages.Delivered, 2)
 	s.Deliver(messages.Delivery{To: to, Seq: 42, Job: messages.Record{ID: "j7", UID: "01JD", Command: "make", End: messages.End{Outcome: messages.Exited}}},
 		func(d messages.Delivered) { told <- d })
@@ -40,7 +39,6 @@ func deliver(t *testing.T, o webhook.Options, to string) messages.Delivered {
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
 	return s.URL
 }
 
@@ -175,7 +173,6 @@ func TestFaultWebhookReceivers(t *testing.T) {
 		hangs(w, r)
 	})
 	s, told := webhook.New(webhook.Options{}), make(chan messages.Delivered, 1)
-	defer s.Close()
 	cancel := s.Deliver(messages.Delivery{To: url}, func(d messages.Delivered) { told <- d })
 	<-entered
 	cancel()

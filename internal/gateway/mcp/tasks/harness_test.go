@@ -36,8 +36,7 @@ type play struct {
 	end  chan func() (*mcp.CallToolResult, error)
 }
 
-// newBench serves "job" with Later, "strict" with Only, both typed, and "raw"
-// with Later, untyped. The client of a request is its header Client.
+// newBench serves "job" with Later, typed, and "raw" with Later, untyped. The client of a request is its header Client.
 func newBench(t *testing.T, o Options) *bench {
 	t.Helper()
 	b := &bench{t: t, begun: make(chan *play, 64)}
@@ -52,9 +51,6 @@ func newBench(t *testing.T, o Options) *bench {
 	require.NoError(t, b.store.Serve(server))
 	mcp.AddTool(server, &mcp.Tool{Name: "job"}, func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, any, error) {
 		return nil, nil, Later(b.work)
-	})
-	mcp.AddTool(server, &mcp.Tool{Name: "strict"}, func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, any, error) {
-		return nil, nil, Only(b.work)
 	})
 	mcp.AddTool(server, &mcp.Tool{Name: "quick"}, func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, any, error) {
 		return text("at once"), nil, nil

@@ -85,8 +85,6 @@ func (s *Store) call(ctx context.Context, method string, r *mcp.CallToolRequest,
 		if t := s.begin(ctx, s.options.Client(ctx, r), l); t != nil {
 			return t.seed(), nil
 		}
-	case l.only:
-		return nil, notOffered()
 	}
 	return l.within(ctx, r, s.options.Log)
 }

@@ -63,9 +63,6 @@ func New(o Options) *Store {
 	return &Store{options: o, tasks: map[string]*Task{}}
 }
 
-// End cancels the tasks of a client and forgets them. It does not wait for their work.
-func (s *Store) End(client string) { s.forget(func(t *Task) bool { return t.client == client }) }
-
 // Close cancels all tasks and forgets them. Later work is done within its call.
 func (s *Store) Close() {
 	s.mu.Lock()

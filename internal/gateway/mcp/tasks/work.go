@@ -28,20 +28,13 @@ const firstRevision = "2026-07-28"
 type Work func(ctx context.Context, t *Task) (*mcp.CallToolResult, error)
 
 // later carries work from a tool's handler to the middleware.
-type later struct {
-	work Work
-	only bool
-}
+type later struct{ work Work }
 
 func (*later) Error() string { return "a tool returned a task to a server without a task store" }
 
 // Later returns an error that stands for work left, in place of a result. The work
 // starts when the handler has returned.
 func Later(w Work) error { return &later{work: w} }
-
-// Only returns an error like Later, for work that needs a task. A client without the
-// extension is refused with -32021, and the work does not start.
-func Only(w Work) error { return &later{work: w, only: true} }
 
 // Offered reports whether the client accepts a task for this call. A tool need not
 // check if its work can also be done within the call.

@@ -17,19 +17,10 @@ const (
 	Anything                     // functions, aliases, traps and options as well
 )
 
-// StateChanges returns what a text may change in the bash that runs it. It holds for a
+// fileChange returns what a parsed text may change in the bash that runs it. It holds for a
 // shell with only its initial functions, aliases and traps, in which no text that may
-// change Anything ran before; otherwise any word may do anything. Unknown constructs,
-// texts that are not bash, and texts too long to parse are Anything.
-func StateChanges(text string) StateChange {
-	file, err := parse(text, syntax.LangBash, func() bool { return false })
-	if err != nil {
-		return Anything
-	}
-	return fileChange(file)
-}
-
-// fileChange returns what a parsed text may change.
+// change Anything ran before; otherwise any word may do anything. Unknown constructs are
+// Anything.
 func fileChange(file *syntax.File) StateChange {
 	worst := NoChange
 	syntax.Walk(file, func(node syntax.Node) bool {
