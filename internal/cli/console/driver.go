@@ -1,0 +1,180 @@
+package console
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"troupe/host"
+	"troupe/internal/cli/dialectconfig"
+	"troupe/internal/dialect"
+	"troupe/internal/dialect/codelia"
+	"troupe/internal/dialect/omp"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// driver implements effects with sessions of codelia and omp. Its goroutines end with ctx.
+type driver struct {
+	ctx      context.Context //nolint:containedctx // the life of the console
+	tell     func(tea.Msg)   // sends a message to the model; it may wait for it
+	host     dialect.Host
+	scope    messages.ScopePath
+	bang     *codelia.Session
+	tool     *dialectconfig.OMPSession
+	terminal bool // the tool runs commands on a terminal
+	target   target
+	dir      string
+	env      []string
+	beside   *sync.WaitGroup
+	log      *slog.Logger
+
+	mu      sync.Mutex
+	cancels map[int]func()    // stops the executions that run
+	unsend  func()            // gives up the message that is being sent
+	typing  chan func() error // requests of the overlay, in order; nil: there is none
+	overlay *omp.Console      // the last one
+}
+
+// bangTimeout is the timeout of ! commands in seconds, the most that shell.exec allows.
+var bangTimeout = 300.0
+
+// Bang implements effects.
+func (d *driver) Bang(id int, command string) tea.Cmd {
+	return func() tea.Msg {
+		ctx, cancel := context.WithCancel(d.ctx)
+		defer cancel()
+		d.stops(id, cancel)
+		defer d.stops(id, nil)
+		var job messages.JobID
+		var watch sync.WaitGroup
+		result, err := d.bang.ExecWatched(ctx, codelia.ExecParams{Command: command, TimeoutSeconds: &bangTimeout}, func(task string) {
+			job = messages.JobID(task)
+			d.stops(id, func() { _, _ = d.bang.Cancel(d.ctx, codelia.TaskParams{TaskID: task}) }) // an error is logged
+			d.tell(knownMsg{id, job})
+			watch.Go(func() { d.watch(ctx, id, job) })
+		})
+		cancel()
+		watch.Wait()
+		m := bangEndedMsg{id: id, result: result, err: err}
+		if err == nil && job != "" {
+			page, bad := d.end(d.ctx, job, finalBytes)
+			if m.text, m.cut = page.Text, page.Truncated; bad != nil {
+				m.text = result.Stdout + result.Stderr
+			}
+		}
+		return m
+	}
+}
+
+// Tool implements effects.
+func (d *driver) Tool(id int, command string) tea.Cmd {
+	return func() tea.Msg {
+		ctx, cancel := context.WithCancel(d.ctx)
+		defer cancel()
+		d.stops(id, cancel)
+		defer d.stops(id, nil)
+		p := omp.Params{Command: command}
+		if d.terminal {
+			p.Env = terminalEnv(d.env)
+		}
+		result, err := d.tool.Bash(ctx, p, func(r dialect.Result) { d.tell(outputMsg{id: id, text: r.Text}) })
+		return toolEndedMsg{id, result, err}
+	}
+}
+
+// terminalEnv returns the variables of commands on a terminal: the user sits at it, so what keeps
+// programs from drawing and asking gives way to the user's own values.
+func terminalEnv(env []string) map[string]string {
+	own := map[string]string{"CI": "", "NO_COLOR": ""}
+	for _, entry := range shelltext.NonInteractive(false) {
+		name := shelltext.NameOf(entry)
+		if value := shelltext.Value(env, name); value != "" {
+			own[name] = value
+		}
+	}
+	own["TERM"] = "xterm-256color"
+	return own
+}
+
+// stops records how an execution is stopped; nil: it has ended.
+func (d *driver) stops(id int, stop func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if stop == nil {
+		delete(d.cancels, id)
+		return
+	}
+	d.cancels[id] = stop
+}
+
+// Cancel implements effects.
+func (d *driver) Cancel(id int) tea.Cmd {
+	return func() tea.Msg {
+		d.mu.Lock()
+		stop := d.cancels[id]
+		d.mu.Unlock()
+		if stop != nil {
+			stop()
+		}
+		return nil
+	}
+}
+
+// Promote implements effects. The jobs of the console that no one has moved to the background are
+// those of its command in the foreground. Their deadline was of a command that a person waits for.
+func (d *driver) Promote(id int) tea.Cmd {
+	return func() tea.Msg {
+		jobs, err := dialect.Jobs(d.ctx, d.host, messages.ListJobs{Scope: d.scope})
+		for _, job := range jobs {
+			if job.Background || job.State.Ended() || err != nil {
+				continue
+			}
+			if _, err = dialect.Promote(d.ctx, d.host, messages.JobID(job.UID)); err == nil {
+				_, err = host.Ask(d.ctx, d.host, messages.ChangeDeadline{Job: messages.JobID(job.UID), None: true})
+			}
+		}
+		return promotedMsg{id, err}
+	}
+}
+
+// Send implements effects.
+func (d *driver) Send(text string) tea.Cmd {
+	ctx, cancel := context.WithCancel(d.ctx)
+	d.mu.Lock()
+	d.unsend = cancel
+	d.mu.Unlock()
+	return func() tea.Msg {
+		defer cancel()
+		reply, err := d.target.send(ctx, text)
+		return sentMsg{reply, err}
+	}
+}
+
+// CancelSend implements effects.
+func (d *driver) CancelSend() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.unsend != nil {
+		d.unsend()
+	}
+}
+
+// Complete implements effects.
+func (d *driver) Complete(command string) tea.Cmd {
+	return func() tea.Msg { return completedMsg{command, complete(command, d.dir, d.env)} }
+}
+
+// Show implements effects.
+func (d *driver) Show(id int, r dialect.Result, width int) tea.Cmd {
+	return func() tea.Msg {
+		rows := d.tool.Show(d.ctx, r, omp.View{Width: width, Expanded: true})
+		for i, row := range rows {
+			rows[i] = strings.TrimRight(row, "\r")
+		}
+		return shownMsg{id, width, rows}
+	}
+}
