@@ -17,6 +17,7 @@ import (
 	"troupe/internal/cli/daemon"
 	"troupe/internal/cli/dialectconfig"
 	"troupe/internal/cli/dialecthost"
+	"troupe/internal/cli/terminal"
 	"troupe/internal/dialect"
 	"troupe/internal/dialect/codelia"
 	"troupe/internal/dialect/omp"
@@ -54,7 +55,7 @@ func Run(m *cli.Main, f *Flags) error {
 			return err
 		}
 	}
-	to, err := newTarget(f.Send, dir, m.Env)
+	to, err := newTarget(f.Send, dir)
 	if err != nil {
 		return err
 	}
@@ -68,11 +69,11 @@ func Run(m *cli.Main, f *Flags) error {
 		return err
 	}
 	defer done()
-	return open(m, f, at, host, to)
+	return open(m, f, at, host, dir, to)
 }
 
 // open opens the scope of the console and its sessions, and shows it.
-func open(m *cli.Main, f *Flags, at *config.Settings, h *dialecthost.Host, to target) error {
+func open(m *cli.Main, f *Flags, at *config.Settings, h *dialecthost.Host, dir string, to target) error {
 	log := logger(m, at)
 	name := "console-" + strings.ToLower(ulid.Make().String())
 	parent := dialecthost.Scope(m, "console")
@@ -85,7 +86,7 @@ func open(m *cli.Main, f *Flags, at *config.Settings, h *dialecthost.Host, to ta
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	d := &driver{
-		ctx: ctx, host: h, scope: messages.ScopePath(string(parent) + "/" + name), target: to, dir: to.dir, env: env, beside: &beside, log: log,
+		ctx: ctx, host: h, scope: messages.ScopePath(string(parent) + "/" + name), target: to, dir: dir, env: env, beside: &beside, log: log,
 		cancels: map[int]func(){},
 	}
 	hold := &dialect.ScopeHold{Host: h, Path: d.scope}
@@ -141,6 +142,7 @@ func show(m *cli.Main, d *driver) error {
 	d.tell = p.Send
 	signals := cli.Listen()
 	defer signals.Close()
+	defer terminal.GuardScreen(m)()
 	over := make(chan struct{})
 	defer close(over)
 	d.beside.Go(func() {

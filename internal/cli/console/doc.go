@@ -6,6 +6,7 @@
 //	complete.go    completes the last word of a command
 //	composer.go    the place to type in, and its modes
 //	console.go     the flags of console; opens its sessions and runs it
+//	deliver.go     sends a message to a file, a pipe or a command
 //	driver.go      runs commands and sends messages for the model
 //	effects.go     what the model asks for, and the messages that answer
 //	execution.go   one command and what is shown of it

@@ -130,7 +130,7 @@ func (d *driver) Promote(id int) tea.Cmd {
 	return func() tea.Msg {
 		jobs, err := dialect.Jobs(d.ctx, d.host, messages.ListJobs{Scope: d.scope})
 		for _, job := range jobs {
-			if job.Background || job.State.Ended() || err != nil {
+			if job.Background || job.State.Ended() || job.Tag == tagSend || err != nil {
 				continue
 			}
 			if _, err = dialect.Promote(d.ctx, d.host, messages.JobID(job.UID)); err == nil {
@@ -138,28 +138,6 @@ func (d *driver) Promote(id int) tea.Cmd {
 			}
 		}
 		return promotedMsg{id, err}
-	}
-}
-
-// Send implements effects.
-func (d *driver) Send(text string) tea.Cmd {
-	ctx, cancel := context.WithCancel(d.ctx)
-	d.mu.Lock()
-	d.unsend = cancel
-	d.mu.Unlock()
-	return func() tea.Msg {
-		defer cancel()
-		reply, err := d.target.send(ctx, text)
-		return sentMsg{reply, err}
-	}
-}
-
-// CancelSend implements effects.
-func (d *driver) CancelSend() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.unsend != nil {
-		d.unsend()
 	}
 }
 

@@ -140,6 +140,7 @@ func (m *Model) submit() tea.Cmd {
 	kind, text, err := m.composer.now().read()
 	switch {
 	case err != nil:
+		m.composer.clear() // else a second ! would be taken for !!
 		m.complain(err.Error())
 		return nil
 	case kind == asMessage:

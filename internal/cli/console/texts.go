@@ -40,7 +40,7 @@ const (
 	textTextBack     = "; ↑ brings the text back"
 	textWaits        = "waits until the message before it is sent"
 	textWaitsFull    = "%d messages wait to be sent: wait until one is"
-	textApart        = "its result goes with no message"
+	textApart        = "not this one"
 	textEnded        = "In the background, %s %s"
 	textNotPromoted  = "cannot move the command to the background: %v"
 	textNotLoaded    = "cannot read the output: %v"
