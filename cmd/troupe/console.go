@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/internal/cli"
-	"troupe/internal/cli/console"
+	consoleui "troupe/internal/cli/console" // the tests have a type console
 	"troupe/internal/cli/flags"
 )
 
@@ -19,10 +19,10 @@ const consoleExamples = `  troupe console --send messages.txt       append each 
   troupe console --send '| claude -p'      a command that gets each message on its stdin`
 
 func consoleCommand(m *cli.Main) *cobra.Command {
-	f := &console.Flags{}
+	f := &consoleui.Flags{}
 	cmd := &cobra.Command{
 		Use: "console [flags]", Short: "Run commands and send their results to an agent", Long: consoleLong, Example: consoleExamples, Args: flags.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return console.Run(m, f) },
+		RunE: func(*cobra.Command, []string) error { return consoleui.Run(m, f) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false

@@ -38,6 +38,7 @@ type execution struct {
 	job     messages.JobID // "" until known
 	task    string         // id of a background job of omp; "": none
 
+	terminal bool // it runs on a terminal, in the overlay
 	state    state
 	why      string // of failed; how the command ended
 	code     *int   // of exited
@@ -223,6 +224,8 @@ func clamp(line string) string {
 // drawState draws how the execution stands.
 func (e *execution) drawState(width int) []string {
 	switch {
+	case e.state == running && e.terminal:
+		return styled(styleDim, wrapped(textOnTerminal, width)...)
 	case e.state == running:
 		return styled(styleDim, wrapped(textRunning, width)...)
 	case e.state == inBackground:

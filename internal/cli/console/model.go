@@ -88,14 +88,24 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case completedMsg:
 		m.completed(msg)
 	case overlayMsg:
-		if m.overlay == nil {
-			m.do.Resize(m.size)
-		}
-		m.overlay = &msg.frame
+		m.showTerminal(msg.frame)
 	case closedMsg:
 		m.overlay = nil
 	}
 	return m, cmd
+}
+
+// showTerminal shows a frame of the terminal of the command in the foreground. Its first size was
+// that of the screen when the console began.
+func (m *Model) showTerminal(f omp.Frame) {
+	if m.now == nil || m.now.mode != asTool {
+		return // its result is there
+	}
+	first := m.overlay == nil
+	if m.overlay = &f; first {
+		m.now.terminal, m.now.rows = true, nil
+		m.do.Resize(m.size)
+	}
 }
 
 func (m *Model) resized(size messages.Terminal) {

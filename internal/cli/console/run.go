@@ -108,7 +108,7 @@ func (m *Model) toolEnded(msg toolEndedMsg) {
 	}
 	e.settleTool(msg)
 	if m.now == e {
-		m.now = nil
+		m.now, m.overlay = nil, nil
 	}
 	m.forget()
 }

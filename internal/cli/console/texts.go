@@ -9,6 +9,7 @@ const (
 // Texts of executions.
 const (
 	textRunning       = "… running: Esc ends it, " + keyPromote + " lets it go on in the background"
+	textOnTerminal    = "… running on the terminal below"
 	textInBackground  = "… running in the background"
 	textCancelled     = "✗ cancelled"
 	textExited        = "%s exited with code %d after %d ms"

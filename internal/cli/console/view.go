@@ -98,7 +98,7 @@ func (m *Model) drawStatus() string {
 	if m.bad {
 		style = styleBad
 	}
-	text := ansi.Truncate(strings.Join(strings.Fields(clean(m.status)), " "), m.size.Cols, "…")
+	text := ansi.Truncate(strings.ReplaceAll(clean(m.status), "\n", " "), m.size.Cols, "…")
 	return strings.Join(styled(style, text), "")
 }
 
