@@ -8,15 +8,15 @@ import (
 	"troupe/internal/cli/flags"
 )
 
-const consoleLong = `Type messages for an agent, and shell commands whose results go with the next message.
-!COMMAND runs a command in your login shell and queues its result; !!COMMAND keeps it out of
-the messages; Ctrl+T and a command run it on a terminal, as an agent's tool does. A message
-goes to --send with the queued results before it, as <shell_result> blocks; if it cannot be
-sent, they stay queued. Commands end with the console. docs/cli.md has the keys.`
+const consoleLong = `Run commands that a person types, and send their results to an agent.
+!COMMAND runs in your login shell and queues its result; !!COMMAND keeps it out of the
+messages; Ctrl+T and a command run it on a terminal, as an agent's tool does. A message goes
+to --send with the queued results before it, as <shell_result> blocks; if it cannot be sent,
+they stay queued. Commands end with the console. docs/cli.md has the keys.`
 
-const consoleExamples = `  troupe console --send messages.txt       append each message to a file
-  troupe console --send /run/user/1000/in  write each to a named pipe that a program reads
-  troupe console --send '| claude -p'      a command that gets each message on its stdin`
+const consoleExamples = `  troupe console --send messages.txt    append each message to a file
+  troupe console --send /run/agent/in   write each to a named pipe
+  troupe console --send '| claude -p'   give each to a command on its stdin`
 
 func consoleCommand(m *cli.Main) *cobra.Command {
 	f := &consoleui.Flags{}

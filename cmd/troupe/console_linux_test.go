@@ -111,7 +111,7 @@ func TestFaultConsoleCannotSend(t *testing.T) {
 }
 
 // A named pipe gets messages while a program reads it.
-func TestConsoleSendsToAPipe(t *testing.T) {
+func TestR252_TheConsoleSendsToAPipe(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))
@@ -216,7 +216,7 @@ func TestR108_EscEndsACommandOfTheConsole(t *testing.T) {
 }
 
 // Ctrl+B lets a command go on, and a notice tells of its end.
-func TestConsolePromotes(t *testing.T) {
+func TestR122_TheConsolePromotes(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
 	s := consoleAt(t, d, "--no-pty --send messages")
@@ -325,4 +325,47 @@ func TestConsoleWithoutColors(t *testing.T) {
 		require.Equal(t, name == "colored", strings.Contains(shown, "\x1b[31m"), "%q", shown)
 		s.leaves()
 	}
+}
+
+// A command on a terminal is the tool bash of omp: without a terminal it runs all the same, and so
+// do ! commands always.
+func TestR107_TheConsoleRunsWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	config := filepath.Join(d.dir, "off.toml")
+	require.NoError(t, os.WriteFile(config, []byte("[omp]\nvirtual_terminal = \"off\"\n"), 0o600))
+	for name, start := range map[string]string{
+		"terminal": "troupe console", "flag": "troupe console --no-pty", "variable": "PI_NO_PTY=1 troupe console", "setting": "TROUPE_CONFIG=" + config + " troupe console",
+	} {
+		s := newTmux(t, d.Env).sits(name, start+" 2>log")
+		s.has("── message ──")
+		s.onTerminal("test -t 1; echo terminal=$?")
+		if name == "terminal" {
+			s.has("terminal=0\n")
+		} else {
+			s.has("terminal=1\n")
+		}
+		s.has("✓ done")
+		s.bang("!test -t 1; echo bang=$?")
+		s.has("bang=1\n")
+		s.has("exited with code 0")
+		s.leaves()
+	}
+}
+
+// The picture of the guide is what the console shows. One that differs is drawn with make build &&
+// tools/console-picture.sh.
+func TestThePictureOfTheConsole(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"tmux", "git", "less"} {
+		need.Program(t, program)
+	}
+	troupe, err := exec.LookPath("troupe")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "console.svg")
+	out, err := exec.CommandContext(t.Context(), "../../tools/console-picture.sh", troupe, file).CombinedOutput()
+	require.NoError(t, err, string(out))
+	again, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, document(t, "docs/console.svg"), string(again))
 }

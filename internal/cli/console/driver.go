@@ -13,7 +13,6 @@ import (
 	"troupe/internal/dialect"
 	"troupe/internal/dialect/codelia"
 	"troupe/internal/dialect/omp"
-	"troupe/internal/shelltext"
 	"troupe/messages"
 )
 
@@ -84,20 +83,6 @@ func (d *driver) Tool(id int, command string) tea.Cmd {
 		result, err := d.tool.Bash(ctx, p, func(r dialect.Result) { d.tell(outputMsg{id: id, text: r.Text}) })
 		return toolEndedMsg{id, result, err}
 	}
-}
-
-// terminalEnv returns the variables of commands on a terminal: the user sits at it, so what keeps
-// programs from drawing and asking gives way to the user's own values.
-func terminalEnv(env []string) map[string]string {
-	own := map[string]string{"CI": "", "NO_COLOR": ""}
-	for _, entry := range shelltext.NonInteractive(false) {
-		name := shelltext.NameOf(entry)
-		if value := shelltext.Value(env, name); value != "" {
-			own[name] = value
-		}
-	}
-	own["TERM"] = "xterm-256color"
-	return own
 }
 
 // stops records how an execution is stopped; nil: it has ended.

@@ -18,7 +18,7 @@ type outbox struct {
 	waiting []*letter
 }
 
-// letter is a message with the results that were queued when it was submitted.
+// letter holds a message with the results that were queued when it was submitted.
 type letter struct {
 	message  codelia.Message
 	text     string

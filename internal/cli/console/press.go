@@ -117,7 +117,7 @@ func (m *Model) scroll(rows int) {
 	m.scrolled = max(0, min(m.scrolled+rows, total-m.height()))
 }
 
-// page is how far PgUp scrolls.
+// page returns how far PgUp scrolls.
 func (m *Model) page() int { return max(1, m.height()-1) }
 
 // counts describes what waits to be sent.

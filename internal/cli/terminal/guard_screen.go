@@ -14,8 +14,8 @@ import (
 // cursor may be hidden, and a frame half drawn.
 const screenModes = "\x1b[?1049h\x1b[>1u\x1b[>4;2m\x1b[?2004h\x1b[?1000h\x1b[?1002h\x1b[?1003h\x1b[?1006h\x1b[?25l\x1b[?2026h\x1b[1m"
 
-// GuardScreen has a guard process restore the terminal on stdout if this process ends before
-// end is called, also by a panic or by SIGKILL: its modes, its screen, the cursor, the mouse and
+// GuardScreen starts a guard process that restores the terminal on stdout if this process ends
+// before end is called, also by a panic or by SIGKILL: its modes, its screen, the cursor, the mouse and
 // the keyboard. Call it before the terminal is changed, and end after it was restored. Until
 // then TSTP does not stop this process: the shell would get the terminal as it is now. If the
 // guard cannot start, nothing is guarded; the program works without it.
@@ -54,6 +54,7 @@ func undoScreen(rows int) string {
 	return modes.Now().Undo(rows) + "\x1b[?2027l" // widths of characters, which ModeTracker does not follow
 }
 
+// closeAll closes files.
 func closeAll(files ...*os.File) {
 	for _, f := range files {
 		_ = f.Close()

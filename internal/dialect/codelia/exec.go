@@ -19,7 +19,7 @@ func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 	return s.ExecWatched(ctx, p, nil)
 }
 
-// ExecWatched is Exec for a user who watches: known, if not nil, receives the id of the task, which
+// ExecWatched runs a command as Exec does, for a user who watches: known, if not nil, receives the id of the task, which
 // is that of its job, as soon as the host knows the job. Cancel stops the task.
 func (s *Session) ExecWatched(ctx context.Context, p ExecParams, known func(taskID string)) (ExecResult, error) {
 	timeout, bad := seconds(p.TimeoutSeconds, textTimeout)
