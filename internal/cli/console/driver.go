@@ -48,25 +48,34 @@ func (d *driver) Bang(id int, command string) tea.Cmd {
 		defer cancel()
 		d.stops(id, cancel)
 		defer d.stops(id, nil)
-		var job messages.JobID
+		known := make(chan messages.JobID, 1)
 		var watch sync.WaitGroup
+		watch.Go(func() { d.watch(ctx, id, known) })
 		result, err := d.bang.ExecWatched(ctx, codelia.ExecParams{Command: command, TimeoutSeconds: &bangTimeout}, func(task string) {
-			job = messages.JobID(task)
 			d.stops(id, func() { _, _ = d.bang.Cancel(d.ctx, codelia.TaskParams{TaskID: task}) }) // an error is logged
-			d.tell(knownMsg{id, job})
-			watch.Go(func() { d.watch(ctx, id, job) })
+			known <- messages.JobID(task)
 		})
 		cancel()
 		watch.Wait()
-		m := bangEndedMsg{id: id, result: result, err: err}
-		if err == nil && job != "" {
-			page, bad := d.end(d.ctx, job, finalBytes)
-			if m.text, m.cut = page.Text, page.Truncated; bad != nil {
-				m.text = result.Stdout + result.Stderr
-			}
-		}
+		return d.bangEnded(bangEndedMsg{id: id, result: result, err: err}, known)
+	}
+}
+
+// bangEnded adds the end of the output to the end of a command, if it has become a job.
+func (d *driver) bangEnded(m bangEndedMsg, known <-chan messages.JobID) bangEndedMsg {
+	select {
+	case job := <-known:
+		m.job = job
+	default:
+	}
+	if m.err != nil || m.job == "" {
 		return m
 	}
+	page, err := d.end(d.ctx, m.job, finalBytes)
+	if m.text, m.cut = page.Text, page.Truncated; err != nil {
+		m.text = m.result.Stdout + m.result.Stderr
+	}
+	return m
 }
 
 // Tool implements effects.

@@ -47,9 +47,11 @@ type outputMsg struct {
 	cut  bool // a part before it is not shown
 }
 
-// bangEndedMsg says how a ! command has ended. text is the end of its output.
+// bangEndedMsg says how a ! command has ended. text is the end of its output, or the part of it
+// that is known.
 type bangEndedMsg struct {
 	id     int
+	job    messages.JobID // "": it did not become one
 	result codelia.ExecResult
 	err    error
 	text   string

@@ -68,7 +68,9 @@ func (m *Model) bangEnded(msg bangEndedMsg) {
 		return
 	}
 	background := e.state == inBackground
-	e.settleBang(msg)
+	if e.settleBang(msg); msg.job != "" {
+		e.job = msg.job
+	}
 	if m.now == e {
 		m.now = nil
 	}

@@ -21,9 +21,17 @@ const (
 	wholeBytes = messages.MaxViewBytes
 )
 
-// watch shows the end of the output of a job until ctx ends. Stdout and stderr are one text, in
-// the order of their arrival.
-func (d *driver) watch(ctx context.Context, id int, job messages.JobID) {
+// watch shows the end of the output of a job until ctx ends, once the job is known. Stdout and
+// stderr are one text, in the order of their arrival.
+func (d *driver) watch(ctx context.Context, id int, known chan messages.JobID) {
+	var job messages.JobID
+	select {
+	case job = <-known:
+		known <- job // for the end
+	case <-ctx.Done():
+		return
+	}
+	d.tell(knownMsg{id, job})
 	var both sync.WaitGroup
 	for _, stream := range []messages.Stream{messages.Stdout, messages.Stderr} {
 		both.Go(func() {
