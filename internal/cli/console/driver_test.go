@@ -115,7 +115,9 @@ func TestR291_DriverShowsATerminal(t *testing.T) {
 	k := newDesk(t, &Flags{})
 	require.True(t, k.terminal)
 	k.begins(k.Tool(1, `stty -echo; echo "$TERM begun"; read -r line; echo "got $line"; read -r line; echo "pasted $line"; sleep 600`))
-	hears(k, func(m overlayMsg) bool { return strings.Contains(strings.Join(m.frame.Rows, "\n"), "xterm-256color begun") })
+	hears(k, func(m overlayMsg) bool {
+		return strings.Contains(strings.Join(m.frame.Rows, "\n"), "xterm-256color begun")
+	})
 	for _, typed := range []string{"h", "\x1b[105u", "\r"} {
 		require.True(t, k.Key([]byte(typed)))
 	}
