@@ -13,15 +13,6 @@ import (
 // publicFolders are what programs import: what they export is used by definition.
 var publicFolders = []string{"", "messages", "host", "client", "spill", "spill/view"}
 
-// awaited are files, and the options of the dialect omp, that the console uses.
-var awaited = []string{
-	"internal/dialect/codelia/bang.go", "internal/dialect/codelia/queue.go",
-	"internal/dialect/omp/console.go", "internal/dialect/omp/frame.go", "internal/dialect/omp/render.go", "internal/dialect/omp/show.go",
-	"internal/artifact/text_cleaner.go CleanText", "internal/dialect/omp/params.go OverlayRows",
-	"internal/dialect/omp/jobs.go JobsOptions.Progress", "internal/dialect/omp/session.go Options.HasUI", "internal/dialect/omp/session.go Options.Screen",
-	"internal/dialect/omp/session.go Options.Console", "internal/dialect/omp/settings.go Settings.VirtualTerminal",
-}
-
 // playedOptions are set by tests alone, which play several clients of one store.
 var playedOptions = []string{"internal/gateway/mcp/tasks/store.go Options.Client"}
 
@@ -30,9 +21,7 @@ var playedOptions = []string{"internal/gateway/mcp/tasks/store.go Options.Client
 func TestHouseReachesEverything(t *testing.T) {
 	tree := loadTypedTree(t, "..")
 	for _, f := range tree.unused() {
-		if !f.awaited() {
-			t.Errorf("%s has no user: remove it, or let a front end use it", f)
-		}
+		t.Errorf("%s has no user: remove it, or let a front end use it", f)
 	}
 	type deadPackage struct {
 		Funcs []struct {
@@ -44,9 +33,7 @@ func TestHouseReachesEverything(t *testing.T) {
 	for dead := range decoded[[]deadPackage](t, goCommand("..", "tool", "-modfile=tools/go.mod", "deadcode", "-json", "-filter", filter, "./cmd/troupe")) {
 		for _, p := range dead {
 			for _, f := range p.Funcs {
-				if found := (unusedName{place: f.Position.File, name: f.Name}); !found.awaited() {
-					t.Errorf("deadcode: %s is unreachable from the command: remove it, or let a front end use it", found)
-				}
+				t.Errorf("deadcode: %s is unreachable from the command: remove it, or let a front end use it", unusedName{place: f.Position.File, name: f.Name})
 			}
 		}
 	}
@@ -59,10 +46,6 @@ type unusedName struct {
 }
 
 func (u unusedName) String() string { return u.place + " " + u.name }
-
-func (u unusedName) awaited() bool {
-	return slices.ContainsFunc(awaited, func(a string) bool { return u.place == a || u.String() == a })
-}
 
 // unused returns the functions that nothing reaches and the options that nothing sets.
 func (tree *typedTree) unused() []unusedName {

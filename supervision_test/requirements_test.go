@@ -31,7 +31,6 @@ func TestRequirementsHaveTests(t *testing.T) {
 	tree := loadTypedTree(t, "..")
 	unused := tree.unused()
 	library := tree.libraryTests(unused)
-	failing := tree.libraryTests(slices.DeleteFunc(unused, unusedName.awaited))
 	var doc strings.Builder
 	doc.WriteString("# Requirements\n\nWhat troupe promises to the users of each dialect, by number, and the tests that hold it to that: those that have its number in their\n" +
 		"name, or in parentheses in their comment. Where there is none, nothing holds troupe to it: \"not built yet\" is of front ends that are still to come, \"no test\"\n" +
@@ -52,7 +51,7 @@ func TestRequirementsHaveTests(t *testing.T) {
 			}
 		case allIn(tests, library):
 			shown = "library only: " + shown
-			if r.strength == "MUST" && allIn(tests, failing) {
+			if r.strength == "MUST" {
 				t.Errorf("R-%s must hold and reaches no user: what %v use has none", r.number, tests)
 			}
 		}

@@ -5,6 +5,7 @@
 //	attach.go          connect this terminal to a job
 //	close.go           close a session
 //	completion.go      print a shell completion script
+//	console.go         run commands and send their results to an agent
 //	deadline.go        change the deadline of a job
 //	doctor.go          check kernel features, limits, shells and the daemon
 //	events.go          print events as they happen

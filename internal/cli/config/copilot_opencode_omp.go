@@ -39,6 +39,7 @@ type OMPSettings struct {
 	NoTimeout           *bool       `toml:"zero_timeout_disables"`
 	Shell               string      `toml:"shell"`
 	OneShot             bool        `toml:"one_shot"`
+	VirtualTerminal     string      `toml:"virtual_terminal"` // of a console: on or off
 	Intercept           bool        `toml:"intercept"`
 	SearchTool          string      `toml:"search_tool"`
 	Rules               []Rule      `toml:"rules"`

@@ -101,7 +101,7 @@ func ompSettings(c *config.OMPSettings) (omp.Settings, error) {
 	}
 	o.StripTrailingHeadTail = c.HeadTail == nil || *c.HeadTail
 	o.MaxTimeout, o.ZeroTimeoutDisables = c.MaxTimeout.Seconds(), c.NoTimeout == nil || *c.NoTimeout
-	o.ShellPath, o.OneShot = c.Shell, c.OneShot
+	o.ShellPath, o.OneShot, o.VirtualTerminal = c.Shell, c.OneShot, c.VirtualTerminal
 	o.Interceptor, o.SearchTool = c.Intercept, c.SearchTool
 	for _, r := range c.Rules {
 		o.Rules = append(o.Rules, shelltext.Rule(r))

@@ -130,6 +130,9 @@ func (c *settingsChecker) omp(s *config.OMPSettings) {
 		c.wrong("omp.max_timeout", "is %s; it must be from %s to %s, or left out", d, ompLeastTimeout, ompMostTimeout)
 	}
 	c.shell("omp.shell", s.Shell)
+	if v := s.VirtualTerminal; v != "" && v != "on" && v != "off" {
+		c.wrong("omp.virtual_terminal", "is %q; use on or off", v)
+	}
 	for i, r := range s.Rules {
 		c.rule("omp.rules", i+1, r)
 	}

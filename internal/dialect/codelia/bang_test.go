@@ -64,7 +64,7 @@ func TestR252_ResultsWaitForTheNextMessageInOrder(t *testing.T) {
 	var ran Queue
 	ran.Add(r.exec("echo first"))
 	ran.Add(r.exec("echo second; exit 2"))
-	results, text := TakeBlocks(ran.Snapshot("go").Text)
+	results, text := dialecttest.ShellResults[ShellResult](ran.Snapshot("go").Text)
 	require.Equal(t, "go", text)
 	require.Len(t, results, 2)
 	require.Equal(t, []any{"first\n", 0, "second\n", 2}, []any{*results[0].Stdout, *results[0].ExitCode, *results[1].Stdout, *results[1].ExitCode})
@@ -78,7 +78,7 @@ func TestR253_ABlockCannotBeEndedByWhatIsInIt(t *testing.T) {
 	require.True(t, strings.HasPrefix(block, "<shell_result>\n{\"id\":"))
 	require.True(t, strings.HasSuffix(block, "}\n</shell_result>"))
 	require.Contains(t, block, `\u003c/shell_result\u003e`)
-	results, text := TakeBlocks(block + "\n\nand now?")
+	results, text := dialecttest.ShellResults[ShellResult](block + "\n\nand now?")
 	require.Len(t, results, 1)
 	require.Equal(t, strings.ToValidUTF8(hostile, "\uFFFD"), *results[0].Stdout)
 	require.Equal(t, "and now?", text)
@@ -98,7 +98,7 @@ func TestR254_BlocksStandBeforeTheText(t *testing.T) {
 	require.Equal(t, "e", f["stderr"])
 	require.NotContains(t, f, "stderr_excerpt")
 	require.Equal(t, "t_stdout", f["stdout_cache_id"])
-	results, text := TakeBlocks(q.Snapshot("my\n\ntext").Text)
+	results, text := dialecttest.ShellResults[ShellResult](q.Snapshot("my\n\ntext").Text)
 	require.Equal(t, []ShellResult{a, b}, results)
 	require.Equal(t, "my\n\ntext", text)
 }
@@ -193,7 +193,7 @@ func FuzzBlocks(f *testing.F) {
 		if n := strings.Count(strings.TrimSuffix(m, text), "</shell_result>"); n != 1 && !strings.Contains(text, "shell_result") {
 			t.Fatalf("%d ends in %q", n, m)
 		}
-		results, rest := TakeBlocks(m)
+		results, rest := dialecttest.ShellResults[ShellResult](m)
 		if len(results) < 1 || results[0].ID != s.ID || len(results) == 1 && rest != text {
 			t.Fatalf("%q came back as %v and %q", m, results, rest)
 		}

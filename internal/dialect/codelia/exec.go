@@ -16,6 +16,12 @@ import (
 // confirmation. It returns when the command has ended or is stopping. If ctx ends, the
 // command is stopped. The error is an *Error, or that of ctx.
 func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
+	return s.ExecWatched(ctx, p, nil)
+}
+
+// ExecWatched runs a command as Exec does, for a user who watches: known, if not nil, receives the id of the task, which
+// is that of its job, as soon as the host knows the job. Cancel stops the task.
+func (s *Session) ExecWatched(ctx context.Context, p ExecParams, known func(taskID string)) (ExecResult, error) {
 	timeout, bad := seconds(p.TimeoutSeconds, textTimeout)
 	if bad != nil {
 		return ExecResult{}, bad
@@ -24,6 +30,7 @@ func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 	if err != nil {
 		return ExecResult{}, err
 	}
+	t.known = known
 	s.o.Log.Info(logStart, "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
 	if err := s.launch(ctx, t, messages.ModeSync); err != nil {
 		return ExecResult{}, err
@@ -165,6 +172,9 @@ func (s *Session) run(t *task, mode messages.Mode) {
 	watchCtx, stopWatch := context.WithCancel(ctx)
 	begin := func(id messages.JobID) {
 		close(known)
+		if t.known != nil {
+			t.known(t.id)
+		}
 		s.o.Beside.Go(func() {
 			defer close(watched)
 			s.watchSize(watchCtx, id, t.streams())

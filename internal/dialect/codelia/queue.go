@@ -60,29 +60,6 @@ func (s ShellResult) Block() string {
 	return textBlockOpen + "\n" + line + "\n" + textBlockClose
 }
 
-// TakeBlocks returns the blocks at the start of a message and the user's text after them.
-// Malformed blocks are text.
-func TakeBlocks(message string) (results []ShellResult, text string) {
-	text = message
-	for {
-		rest, ok := strings.CutPrefix(text, textBlockOpen+"\n")
-		if !ok {
-			break
-		}
-		line, after, ok := strings.Cut(rest, "\n"+textBlockClose)
-		var s ShellResult
-		if !ok || json.Unmarshal([]byte(line), &s) != nil {
-			return results, text
-		}
-		results = append(results, s)
-		if text, ok = strings.CutPrefix(after, "\n\n"); ok || after == "" {
-			return results, text
-		}
-		text = strings.TrimPrefix(after, "\n")
-	}
-	return results, text
-}
-
 // maxPending bounds the queue. A full queue drops its oldest result.
 const maxPending = 64
 
@@ -109,8 +86,11 @@ func (q *Queue) Len() int { return len(q.pending) }
 // Message is a message with the results in it.
 type Message struct {
 	Text string
-	used []string
+	used []ShellResult
 }
+
+// Results returns the number of results in the message.
+func (m Message) Results() int { return len(m.used) }
 
 // Snapshot makes a message of all results and the user's text. The queue keeps the
 // results until Sent.
@@ -118,10 +98,10 @@ func (q *Queue) Snapshot(text string) Message {
 	if len(q.pending) == 0 {
 		return Message{Text: text}
 	}
-	var m Message
+	m := Message{used: slices.Clone(q.pending)}
 	blocks := make([]string, 0, len(q.pending))
 	for _, s := range q.pending {
-		blocks, m.used = append(blocks, s.Block()), append(m.used, s.ID)
+		blocks = append(blocks, s.Block())
 	}
 	m.Text = strings.Join(blocks, "\n") + "\n\n" + text
 	return m
@@ -129,7 +109,9 @@ func (q *Queue) Snapshot(text string) Message {
 
 // Sent removes the results of a message whose run has started.
 func (q *Queue) Sent(m Message) {
-	q.pending = slices.DeleteFunc(q.pending, func(s ShellResult) bool { return slices.Contains(m.used, s.ID) })
+	q.pending = slices.DeleteFunc(q.pending, func(s ShellResult) bool {
+		return slices.ContainsFunc(m.used, func(used ShellResult) bool { return used.ID == s.ID })
+	})
 }
 
 // Hold makes the message for a run that has to wait, and removes its results from the
@@ -138,6 +120,13 @@ func (q *Queue) Hold(text string) Message {
 	m := q.Snapshot(text)
 	q.Sent(m)
 	return m
+}
+
+// Return puts the results of a held message that was not sent back before the others.
+func (q *Queue) Return(m Message) {
+	q.Sent(m)
+	q.pending = append(slices.Clone(m.used), q.pending...)
+	q.pending = q.pending[max(0, len(q.pending)-maxPending):]
 }
 
 // Limits of the retries of a waiting message's dispatch.

@@ -21,6 +21,7 @@ type task struct {
 	timeout                  int64  // seconds; 0: none
 	shell                    string // absolute path
 	permit                   dialect.Permit
+	known                    func(id string) // called when the host knows the job; nil: no one waits for that
 	pipe                     bool
 	created                  time.Time     // when it was admitted, after its confirmation
 	input                    chan struct{} // capacity 1; held while a write is under way

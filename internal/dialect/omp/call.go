@@ -180,7 +180,7 @@ func (s *Session) pathOf(c *call) path {
 	}
 	return choose(callContext{
 		async: c.p.Async, auto: s.options.Settings.AutoBackground, manager: s.options.Jobs != nil, client: s.options.Client != nil,
-		pty: asked, eligible: s.options.HasUI && ptyAllowed(s.options.Env),
+		pty: asked, eligible: s.options.HasUI && PTYAllowed(s.options.Env),
 	})
 }
 

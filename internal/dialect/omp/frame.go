@@ -65,10 +65,6 @@ const chrome = 4
 // or the part with the cursor.
 func (f Frame) Draw(screen messages.Terminal) []string {
 	size := PTYSize(screen)
-	most := OverlayRows(screen.Rows) - chrome
-	if screen == (messages.Terminal{}) {
-		most = size.Rows
-	}
 	title := " " + f.Icon + " " + f.Title + " "
 	badge := "[" + f.Badge + "]"
 	room := max(0, size.Cols-ansi.StringWidth(badge)-1)
@@ -76,7 +72,7 @@ func (f Frame) Draw(screen messages.Terminal) []string {
 		"╭" + cell(title, size.Cols, "─") + "╮",
 		"│" + cell(ansi.Truncate("$ "+f.Command, room, "…"), room, " ") + cell(" "+badge, size.Cols-room, " ") + "│",
 	}
-	for _, row := range f.window(most) {
+	for _, row := range f.window(shownRows(screen)) {
 		all = append(all, "│"+cell(row, size.Cols, " ")+"│")
 	}
 	return append(all,
@@ -84,17 +80,41 @@ func (f Frame) Draw(screen messages.Terminal) []string {
 		"╰"+strings.Repeat("─", size.Cols)+"╯")
 }
 
+// Cursor returns the position of the terminal's cursor in what Draw returns, from 0. ok is
+// false if the cursor is hidden.
+func (f Frame) Cursor(screen messages.Terminal) (row, col int, ok bool) {
+	from, end := f.bounds(shownRows(screen))
+	return headRows + f.Row - from, 1 + f.Col, f.Visible && f.Row >= from && f.Row < end
+}
+
+// headRows is the number of overlay rows above the terminal.
+const headRows = 2
+
+// shownRows returns how many rows of the terminal fit on a screen.
+func shownRows(screen messages.Terminal) int {
+	if screen == (messages.Terminal{}) {
+		return PTYSize(screen).Rows
+	}
+	return OverlayRows(screen.Rows) - chrome
+}
+
 // window returns the rows that fit.
 func (f Frame) window(most int) []string {
-	end := len(f.Rows)
+	from, end := f.bounds(most)
+	return slices.Clone(f.Rows[from:end])
+}
+
+// bounds returns the range of the rows that fit.
+func (f Frame) bounds(most int) (from, end int) {
+	end = len(f.Rows)
 	for end > 0 && f.Rows[end-1] == "" && (end-1 > f.Row || !f.Visible) {
 		end--
 	}
-	from := max(0, end-most)
+	from = max(0, end-most)
 	if f.Visible {
 		from = min(from, f.Row)
 	}
-	return slices.Clone(f.Rows[from:min(end, from+most)])
+	return from, min(end, from+most)
 }
 
 // cell pads or cuts a text to a width.

@@ -166,8 +166,8 @@ const NoPTYVar = "TROUPE_NO_PTY"
 
 const noPTYVarPi = "PI_NO_PTY"
 
-// ptyAllowed reports whether an environment allows terminals for commands.
-func ptyAllowed(env []string) bool {
+// PTYAllowed reports whether an environment allows terminals for commands.
+func PTYAllowed(env []string) bool {
 	return shelltext.Value(env, NoPTYVar) != "1" && shelltext.Value(env, noPTYVarPi) != "1"
 }
 

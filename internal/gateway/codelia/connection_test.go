@@ -297,7 +297,7 @@ func TestR253_HostileOutputStaysInItsBlock(t *testing.T) {
 	sent := q.Snapshot(text).Text
 	require.Less(t, len(sent), 1<<20)
 	require.Equal(t, len(ran)+1, strings.Count(sent, "</shell_result>"))
-	results, rest := codelia.TakeBlocks(sent)
+	results, rest := dialecttest.ShellResults[codelia.ShellResult](sent)
 	require.Equal(t, text, rest)
 	require.Len(t, results, len(ran))
 	for i, r := range results {

@@ -6,4 +6,5 @@
 //	gate.go     blocks a command until a test opens it
 //	golden.go   opens nodes and compares golden transcripts
 //	late.go     promotes commands by their output instead of by time
+//	shell_results.go  reads the results of commands in a message
 package dialecttest
