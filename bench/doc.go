@@ -30,6 +30,7 @@
 //	our_oneshots.go    single jobs, bursts, a large output
 //	our_shell.go       a live shell
 //	our_terminals.go   jobs on terminals
+//	our_top.go         troupe top over many live jobs
 //	our_wake.go        from an exit until a line of troupe events
 //	peer.go            a worker, seen from the driver
 //	program.go         the program troupe: whole verbs, as a shell runs them

@@ -134,6 +134,11 @@ var scenarios = []scenario{
 		{"", "p50 ms", "p50", own, itself, atMost, 5, 2},
 		{"", "p99 ms", "p99", own, itself, atMost, 20, 5},
 	}},
+	{"top", []side{own}, []line{
+		{"", "% of a CPU", "share", own, itself, atMost, 5, 3},
+		{"", "key p50 ms", "p50", own, itself, atMost, 50, 20},
+		{"", "key p99 ms", "p99", own, itself, atMost, 50, 30},
+	}},
 	{"ask", []side{own, raw}, []line{
 		{"", "us", "time", own, byRatio, atMost, 8, 4},
 		{"", "allocs", "allocs", own, itself, atMost, 12, 4},
@@ -222,6 +227,10 @@ type size struct {
 	Commands  int // one after the other
 	Adopted   int // jobs that outlive their daemon
 	Ended     int // jobs of history
+
+	Watched    int // live jobs below troupe top
+	TopSeconds int // of its share of a processor
+	Keys       int // typed into it
 }
 
 // fullSize returns the sizes of docs/performance.md. Others keep a round at about a
@@ -230,7 +239,7 @@ func fullSize() size {
 	return size{
 		Verbs: 40, OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
 		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Wakes: 100, Asks: 20000,
-		Commands: 200, Adopted: 1000, Ended: 10000,
+		Commands: 200, Adopted: 1000, Ended: 10000, Watched: 1000, TopSeconds: 5, Keys: 50,
 	}
 }
 
@@ -239,6 +248,6 @@ func tinySize() size {
 	return size{
 		Verbs: 2, OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
 		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Wakes: 3, Asks: 100,
-		Commands: 3, Adopted: 20, Ended: 50,
+		Commands: 3, Adopted: 20, Ended: 50, Watched: 20, TopSeconds: 1, Keys: 4,
 	}
 }

@@ -47,6 +47,7 @@ var runners = map[string]struct {
 	"cancel":        {newOurTrees, newRawTrees},
 	"notify":        {newOurNotices, newRawNotices},
 	"wake":          {newOurWake, nil},
+	"top":           {newOurTop, nil},
 	"ask":           {newOurAsks, newRawAsks},
 	"daemon":        {newOurCommands, newOurCommands},
 	"keeper":        {newOurCommands, newOurCommands},

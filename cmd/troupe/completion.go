@@ -13,6 +13,7 @@ import (
 	"troupe/internal/cli/flags"
 	"troupe/internal/cli/mcpserve"
 	"troupe/internal/cli/rpcserve"
+	"troupe/internal/cli/top"
 	"troupe/messages"
 )
 
@@ -85,6 +86,8 @@ func completeFlags(m *cli.Main, verb *cobra.Command) {
 		complete["state"] = completeDirs
 	case "rpc":
 		complete["dialect"] = cobra.FixedCompletions(rpcserve.DialectNames, cobra.ShellCompDirectiveNoFileComp)
+	case "top":
+		complete["sort"] = cobra.FixedCompletions(top.SortKeys(), cobra.ShellCompDirectiveNoFileComp)
 	}
 	for _, name := range flagFree {
 		complete[name] = cobra.NoFileCompletions

@@ -31,6 +31,7 @@
 //	stats.go           count jobs, sessions and connections
 //	stop.go            stop jobs
 //	terminal_guard.go  restore the terminal after troupe is killed (hidden)
+//	top.go             watch jobs on the whole screen
 //	version.go         print the version
 //	wait.go            wait until jobs end, print a line or open a port
 //	write.go           write to the input of a job

@@ -77,10 +77,10 @@ func noSuchVerb(cmd *cobra.Command, args []string) error {
 }
 
 // elsewhere maps verbs of docker, tmux, systemctl and shells to those of troupe. Edit
-// distance alone would suggest wait for tail and stop for top.
+// distance alone would suggest wait for tail.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"ls": "ps", "list": "ps", "jobs": "ps", "top": "ps", "status": "show", "inspect": "show", "info": "show",
+		"ls": "ps", "list": "ps", "jobs": "ps", "status": "show", "inspect": "show", "info": "show",
 		"tail": "logs", "cat": "logs", "output": "logs", "exec": "run", "start": "run", "new": "run", "new-session": "run",
 		"remove": "rm", "delete": "rm", "clear": "rm", "prune": "rm", "end": "stop", "fg": "attach", "bg": "promote", "disown": "promote", "detach": "promote",
 		"send": "write", "send-keys": "write", "input": "write", "capture-pane": "screen", "list-sessions": "sessions", "kill-session": "close",

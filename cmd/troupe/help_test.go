@@ -170,6 +170,8 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{"logs", "--stream", "merged\nstdout\nstderr\n:4"},
 		{"logs", "--pid-file", ":0"},
 		{"ps", "--state", "queued\nstarting\nrunning\nstopping\ndraining\nfinished\n:4"},
+		{"ps", "--sort", "age\nname\nduration\noutput\n:4"},
+		{"top", "--sort", "age\ncpu\nmemory\noutput\nduration\nname\n:4"},
 		{"rm", "--outcome", "exited\nsignaled\ntimed_out\ncancelled\nfailed_to_start\nlost\n:4"},
 		{"serve", "--state", ":16"},
 		{"write", "--keys", ":4"},

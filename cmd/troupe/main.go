@@ -140,6 +140,7 @@ func verbGroups() []verbGroup {
 			{"run", runCommand}, {"ps", psCommand}, {"logs", logsCommand}, {"attach", attachCommand}, {"wait", waitCommand}, {"stop", stopCommand},
 		}},
 		{"jobs", "Jobs", []listedVerb{
+			{"top", topCommand},
 			{"show", showCommand},
 			{"rerun", rerunCommand},
 			{"screen", screenCommand},

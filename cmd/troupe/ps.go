@@ -121,19 +121,11 @@ func (f *psFlags) chosen(jobs []messages.Record, now time.Time) []messages.Recor
 	case "name":
 		slices.SortStableFunc(jobs, func(a, b messages.Record) int { return strings.Compare(a.Name, b.Name) })
 	case "duration":
-		slices.SortStableFunc(jobs, func(a, b messages.Record) int { return cmp.Compare(ran(b, now), ran(a, now)) })
+		slices.SortStableFunc(jobs, func(a, b messages.Record) int { return cmp.Compare(out.Ran(b, now), out.Ran(a, now)) })
 	case "output":
 		slices.SortStableFunc(jobs, func(a, b messages.Record) int { return cmp.Compare(out.OutputBytes(b), out.OutputBytes(a)) })
 	}
 	return jobs
-}
-
-// ran returns how long a job has run so far.
-func ran(j messages.Record, now time.Time) time.Duration {
-	if j.State.Ended() || j.Started.IsZero() {
-		return j.Duration()
-	}
-	return now.Sub(j.Started)
 }
 
 // printNone says what there is instead of the jobs that were asked for.

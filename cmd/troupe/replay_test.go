@@ -166,17 +166,22 @@ func TestTheReadmeSnippetRuns(t *testing.T) {
 	require.Equal(t, strings.TrimSpace(want), strings.TrimSpace(string(out)))
 }
 
-// TestThePictureShowsWhatHappens draws the picture of the README again. A picture that
-// differs is drawn with make build && tools/picture.sh.
-func TestThePictureShowsWhatHappens(t *testing.T) {
+// TestThePicturesShowWhatHappens draws the pictures of the README and the guide again. A picture
+// that differs is drawn with make build, and its script in tools.
+func TestThePicturesShowWhatHappens(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "jq")
 	troupe, err := exec.LookPath("troupe")
 	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "demo.svg")
-	out, err := exec.CommandContext(t.Context(), "../../tools/picture.sh", troupe, file).CombinedOutput()
-	require.NoError(t, err, string(out))
-	again, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, document(t, "docs/demo.svg"), string(again))
+	for picture, script := range map[string]string{"demo.svg": "picture.sh", "top.svg": "picture_top.sh"} {
+		t.Run(picture, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), picture)
+			out, err := exec.CommandContext(t.Context(), "../../tools/"+script, troupe, file).CombinedOutput()
+			require.NoError(t, err, string(out))
+			again, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Equal(t, document(t, "docs/"+picture), string(again))
+		})
+	}
 }

@@ -92,8 +92,14 @@ func (s *sitting) has(text string) {
 			s.t.Logf("%s waited for %q", s.name, text)
 		}
 	})
+	shown := ""
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("%s shows\n%s", s.name, shown)
+		}
+	}()
 	settles(s.t, s.name+" shows no "+text, 0, func() int {
-		if strings.Contains(s.shows(), text) {
+		if shown = s.shows(); strings.Contains(shown, text) {
 			return 0
 		}
 		return 1

@@ -32,16 +32,8 @@ func JobTable(jobs []messages.Record, tasks []messages.Task, now time.Time) *Tab
 		if j.Session != messages.DefaultSession {
 			session = string(j.Session)
 		}
-		size := OutputBytes(j)
-		output := humanize.IBytes(size)
-		switch {
-		case len(j.Output) == 0:
-			output = "?" // the keeper did not report it
-		case size == 0 && j.HasFlag(messages.FlagOutputLost):
-			output = "lost"
-		}
 		processes, cpu, memory, ports := liveCells(j.Live)
-		t.Add(string(j.ID), kind, j.Name, scope, session, StatusText(j, now), output, processes, cpu, memory, ports, j.Command)
+		t.Add(string(j.ID), kind, j.Name, scope, session, StatusText(j, now), OutputText(j), processes, cpu, memory, ports, j.Command)
 	}
 	for _, task := range tasks {
 		scope := ""
@@ -51,6 +43,18 @@ func JobTable(jobs []messages.Record, tasks []messages.Task, now time.Time) *Tab
 		t.Add(string(task.ID), task.Kind, "", scope, "", TaskText(task, now), "", "", "", "", "", task.Description)
 	}
 	return t
+}
+
+// OutputText returns the size of a job's output, or why it is not known.
+func OutputText(j messages.Record) string {
+	size := OutputBytes(j)
+	switch {
+	case len(j.Output) == 0:
+		return "?" // the keeper did not report it
+	case size == 0 && j.HasFlag(messages.FlagOutputLost):
+		return "lost"
+	}
+	return humanize.IBytes(size)
 }
 
 // OutputBytes returns the bytes that a job has written to all streams.

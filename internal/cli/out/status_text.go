@@ -31,6 +31,14 @@ func StatusText(j messages.Record, now time.Time) string {
 	return text
 }
 
+// Ran returns how long a job has run so far.
+func Ran(j messages.Record, now time.Time) time.Duration {
+	if j.State.Ended() || j.Started.IsZero() {
+		return j.Duration()
+	}
+	return now.Sub(j.Started)
+}
+
 // TaskText describes the state of a task and its age.
 func TaskText(t messages.Task, now time.Time) string {
 	if t.Ended {

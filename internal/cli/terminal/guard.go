@@ -134,7 +134,7 @@ func RestoreTerminal(m *cli.Main) error {
 	from := os.NewFile(guardFile, "guarded")
 	if err := binary.Read(from, binary.NativeEndian, &was); err != nil {
 		err := messages.Invalid("terminal", "no terminal to restore")
-		err.Hint = "this verb is internal: troupe run --pty and troupe attach start it"
+		err.Hint = "this verb is internal: verbs that change the terminal start it"
 		return err
 	}
 	if _, err := io.ReadFull(from, make([]byte, 1)); err == nil {
