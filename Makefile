@@ -142,5 +142,5 @@ man/man1/troupe.1: $(SOURCES)
 
 # The stamp is newer than the tools' versions: they are built once.
 .bin/tools: tools/go.mod tools/go.sum
-	@go -C tools build -o ../.bin/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt gotest.tools/gotestsum
+	@go -C tools build -o ../.bin/ honnef.co/go/tools/cmd/staticcheck golang.org/x/tools/cmd/deadcode mvdan.cc/gofumpt gotest.tools/gotestsum
 	@touch .bin/tools
