@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/require"
@@ -85,10 +86,8 @@ func TestDriverRunsABang(t *testing.T) {
 	hears(k, func(m outputMsg) bool { return strings.Contains(m.text, "a\n") && strings.Contains(m.text, "b\n") })
 	promoted := k.Promote(1)().(promotedMsg)
 	require.NoError(t, promoted.err)
-	list, err := host.Ask(t.Context(), k.node.Host(), messages.ListJobs{Finished: true})
-	require.NoError(t, err)
-	require.True(t, list.Jobs[0].Background)
-	require.Zero(t, list.Jobs[0].Deadline, "no one waits for it")
+	_, err := host.Ask(t.Context(), k.host, messages.ChangeDeadline{Job: job, Extend: time.Second})
+	require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams}, "it has no deadline to extend: no one waits for it")
 	require.NoError(t, os.WriteFile(filepath.Join(k.dir, "cue"), []byte("over\n"), 0))
 	end := hears(k, anyOf[bangEndedMsg])
 	require.NoError(t, end.err)
