@@ -49,7 +49,7 @@ func TestListedJobsAreMeasuredByOneQuestion(t *testing.T) {
 		}
 	}
 	logs.questions = 0
-	list, err := node.Ask(t.Context(), messages.ListJobs{Finished: true})
+	list, err := node.Host().Do(t.Context(), messages.ListJobs{Finished: true})
 	require.NoError(t, err)
 	jobs := list.(messages.JobList).Jobs
 	require.Len(t, jobs, 5)
