@@ -57,6 +57,8 @@ func (c *command) Receive(ctx actor.Context) {
 	case startGranted:
 		c.machine = c.machine.In(cmp.Or(msg.dir, c.machine.Job.Dir))
 		c.step(ctx, lifecycle.Granted{})
+	case neverStarts:
+		c.step(ctx, lifecycle.NeverStarts{Err: msg.err})
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired, Unwritten: msg.unwritten})
 	case yield:

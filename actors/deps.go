@@ -44,6 +44,12 @@ type Deps struct {
 	// JobPrefix is the prefix of short job ids; "": "j".
 	JobPrefix string
 
+	// Queues are the places of the named queues in which jobs wait.
+	Queues map[string]int
+
+	// Flags are those of each new job.
+	Flags []messages.Flag
+
 	// Webhooks deliver notices to URLs; nil: requests with a URL are refused.
 	Webhooks Webhooks
 

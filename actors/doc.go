@@ -34,6 +34,7 @@
 //	replacement.go                   a run that waits for the end of the jobs of its name
 //	supervisor_scopes.go             opening and closing of scopes and sessions, rebuilding
 //	supervisor_crash_limit.go        sessions and scopes that crash too often
+//	conditions.go                    jobs that wait for the ends of others, for locks and in queues
 //	supervisor_shells.go             the number of live shells, idle shells
 //	supervisor_session_ends.go       the list of sessions that ended last
 //	supervisor_handover.go           moving a job to another scope

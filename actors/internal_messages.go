@@ -43,6 +43,7 @@ type placement struct {
 	// slotGranted says that the job has a start slot and may start at once. A job in Starting
 	// had the slot at an earlier placement, so its engine may have started it.
 	slotGranted bool
+	held        bool          // it waits for startAllowed before it asks for a slot
 	inherited   bool          // the engine had it before this tree: adopt it, never start it
 	recovery    *recoveryMeta // read-only; nil: the engine stores nothing
 	answered    int64         // lifecycle.Terminal.Answered, or unknownAnswers
@@ -103,6 +104,16 @@ type (
 	slotGranted struct {
 		noDeadLetter
 		job messages.JobID
+	}
+	// startAllowed says that a held job waits for nothing but its start slot.
+	startAllowed struct {
+		noDeadLetter
+		job messages.JobID
+	}
+	// neverStarts ends a held job that waits for what cannot come true.
+	neverStarts struct {
+		noDeadLetter
+		err messages.Error
 	}
 )
 

@@ -62,14 +62,14 @@ func (e *jobEntry) journaled() messages.Record {
 	return job
 }
 
-// merge takes a record from below. It keeps the scope, the notices and the background flag,
-// which the supervisor sets.
+// merge takes a record from below. It keeps the scope, the notices, the faults and the
+// background flag, which the supervisor sets.
 func (e *jobEntry) merge(job *messages.Record) {
 	was := e.job
 	e.job = job
-	if job.Scope != was.Scope || job.Session != was.Session || len(was.OnFinish) > 0 || was.Background && !job.Background {
+	if job.Scope != was.Scope || job.Session != was.Session || len(was.OnFinish) > 0 || len(was.Faults) > 0 || was.Background && !job.Background {
 		e.edit(func(job *messages.Record) {
-			job.Scope, job.Session, job.OnFinish = was.Scope, was.Session, was.OnFinish
+			job.Scope, job.Session, job.OnFinish, job.Faults = was.Scope, was.Session, was.OnFinish, was.Faults
 			job.Background = job.Background || was.Background
 		})
 	}

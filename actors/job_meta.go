@@ -95,6 +95,16 @@ func decodeJobMeta(b []byte) *jobMeta {
 	return &m
 }
 
+// JobOfMeta returns what the metadata of a job (backends.Spec.Meta) tells of its record; false for
+// other bytes, as those of a live shell.
+func JobOfMeta(b []byte) (messages.Record, bool) {
+	m := decodeJobMeta(b)
+	if m == nil {
+		return messages.Record{}, false
+	}
+	return m.Job, true
+}
+
 // job returns the record that the metadata describes.
 func (m *jobMeta) job(uid messages.UID) messages.Record {
 	job := m.Job

@@ -56,7 +56,7 @@ func TestDigestsTellRequestsApart(t *testing.T) {
 		case reflect.Int, reflect.Int8, reflect.Int64:
 			v.SetInt(int64(time.Second))
 		case reflect.Slice:
-			v.Set(reflect.ValueOf([]string{"x"}))
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		case reflect.Pointer:
 			v.Set(reflect.ValueOf(&messages.SessionPlan{}))
 		case reflect.Struct:

@@ -129,7 +129,7 @@ func (s *session) place(ctx actor.Context, p placement) {
 		case state == messages.Starting: // a crash has lost its slot
 			s.perform(ctx, s.machine.Step(lifecycle.SlotGranted{Job: id}))
 		default:
-			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id}))
+			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id, Held: p.held}))
 		}
 		return
 	}
@@ -173,12 +173,12 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 		t.refuseEarly(ctx, s.failed)
 		return
 	}
-	event := any(lifecycle.Enqueued{Job: id, Turn: p.slotGranted})
+	event := any(lifecycle.Enqueued{Job: id, Turn: p.slotGranted, Held: p.held})
 	switch {
 	case p.job.State != messages.Queued:
 		event = lifecycle.Taken{Job: id}
 	case p.job.Seq > 0 || t.replaced:
-		event = lifecycle.Moved{Job: id, Turn: p.slotGranted}
+		event = lifecycle.Moved{Job: id, Turn: p.slotGranted, Held: p.held}
 	}
 	todo := s.machine.Step(event)
 	if len(todo) > 0 {

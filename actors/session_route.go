@@ -19,6 +19,9 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 	case querySettled:
 		s.settledAsked(ctx, r.job)
 		return
+	case startAllowed:
+		s.perform(ctx, s.machine.Step(lifecycle.Unheld{Job: r.job}))
+		return
 	case slotGranted:
 		s.perform(ctx, s.machine.Step(lifecycle.SlotGranted{Job: r.job}))
 		return

@@ -12,7 +12,7 @@ import (
 // time, and the allocator has room for few sizes (docs/decisions/035).
 func TestSizesOfAJob(t *testing.T) {
 	for name, c := range map[string]struct{ is, most uintptr }{
-		"record": {unsafe.Sizeof(messages.Record{}), 816}, "stream": {unsafe.Sizeof(messages.StreamOutput{}), 64},
+		"record": {unsafe.Sizeof(messages.Record{}), 864}, "stream": {unsafe.Sizeof(messages.StreamOutput{}), 64},
 		"entry": {unsafe.Sizeof(jobEntry{}), 144}, "ticket": {unsafe.Sizeof(ticket{}), 176}, "command": {unsafe.Sizeof(command{}), 240},
 		"terminal": {unsafe.Sizeof(terminal{}), 80}, "mailbox": {unsafe.Sizeof(workers.Mailbox{}), 112},
 	} {

@@ -29,6 +29,7 @@ type supervisor struct {
 	unsettledEnds  map[messages.JobID]unsettledEnd // over, kept by the engine until recorded
 	archives       map[messages.JobID]*actor.PID
 	admission      lifecycle.Admission
+	conditions     lifecycle.StartConditions
 
 	scopes       map[string]*actor.PID // the top ones
 	scopeQuotas  map[messages.ScopePath]messages.ScopeQuota
@@ -142,6 +143,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 
 func (s *supervisor) start(ctx actor.Context) {
 	s.admission = lifecycle.NewAdmission(s.limit.Starts, s.limit.Unstarted)
+	s.conditions = lifecycle.NewStartConditions(s.deps.Queues)
 	if j, ok := s.deps.Journal.(NonBlocking); ok && j.Quick() {
 		s.inlineJournal = &inlineJournal{Journal: s.deps.Journal, log: s.deps.Log}
 		s.recordAgain(ctx)
@@ -164,7 +166,7 @@ func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
 	switch r := msg.(type) {
 	case messages.RunCommand:
 		s.run(ctx, r, ctx.Sender())
-	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.AnnounceTask, messages.UpdateTask,
+	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.ReportFault, messages.AnnounceTask, messages.UpdateTask,
 		messages.ListSessions, messages.ListScopes:
 		s.list(ctx, r)
 	case messages.OpenSession, messages.OpenScope, messages.CloseSession, messages.CloseScope, messages.ReleaseScope, messages.HandOver:

@@ -29,6 +29,8 @@ func (s *supervisor) list(ctx actor.Context, request any) {
 		ctx.Respond(s.jobList(r))
 	case messages.RemoveJob:
 		s.removeJob(ctx, r)
+	case messages.ReportFault:
+		s.reportFault(ctx, r)
 	case messages.AnnounceTask:
 		s.task(ctx, r)
 	case messages.UpdateTask:
@@ -44,10 +46,24 @@ func (s *supervisor) findJob(ctx actor.Context, r messages.FindJob) {
 	e, err := s.find(r.Job)
 	switch {
 	case err == nil:
-		ctx.Respond(messages.JobFound{Job: e.record()})
+		ctx.Respond(messages.JobFound{Job: s.withWaits(e.record(), s.conditions.Order())})
 	case !s.awaitReplacement(ctx, r):
 		s.refuseUnfound(ctx, r, r.Job, err)
 	}
+}
+
+// reportFault adds a fault of a plan to the record of its job.
+func (s *supervisor) reportFault(ctx actor.Context, r messages.ReportFault) {
+	e, err := s.find(r.Job)
+	if err != nil {
+		s.refuseUnfound(ctx, r, r.Job, err)
+		return
+	}
+	if len(e.job.Faults) < messages.MaxFaults {
+		e.edit(func(job *messages.Record) { job.Faults = append(slices.Clip(job.Faults), r.Fault) })
+	}
+	s.record(ctx, e, messages.CommandChanged{})
+	ctx.Respond(messages.Acknowledged{})
 }
 
 // refuseUnfound answers a request for a job that was not found.
@@ -95,6 +111,7 @@ func (s *supervisor) inTurn() []*jobEntry {
 
 func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 	var out messages.JobList
+	order := s.conditions.Order()
 	for _, e := range s.sorted() {
 		j := e.job
 		switch {
@@ -108,7 +125,7 @@ func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 			out.Next = string(out.Jobs[n-1].UID)
 			break
 		}
-		out.Jobs = append(out.Jobs, e.record())
+		out.Jobs = append(out.Jobs, s.withWaits(e.record(), order))
 	}
 	if r.Cursor != "" || len(r.States) > 0 { // a task has no state of a job
 		return out

@@ -54,6 +54,7 @@ func (s *supervisor) restore(ctx actor.Context) {
 	s.rememberNotices()
 	s.restoreTree(ctx, past.Held, held, recorded, shells)
 	s.rememberUses(shells)
+	s.restoreConditions()
 	for _, e := range s.inTurn() {
 		m := held[e.job.UID]
 		switch {

@@ -44,6 +44,9 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 	if err = cmp.Or(err, s.journalErr); err == nil {
 		err = cmp.Or(s.isClosing(r.Address()), s.checkNotices(r))
 	}
+	if err == nil {
+		err = s.checkConditions(&r)
+	}
 	shell := r.Open != nil && s.needsShell(r.Address(), *r.Open, true)
 	if err == nil && shell {
 		err = s.checkShellLimit()
@@ -68,9 +71,13 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand, client *actor
 		e.replyTo = []*actor.PID{client}
 		e.clientWaiting = !r.Mode.Background()
 	}
-	e.slotOffered = s.admission.TryAcquire(e.job.ID)
-	e.slotGranted = e.slotOffered
+	others := s.awaitConditions(e)
+	if waits, _ := s.conditions.Waits(e.job.ID); !waits {
+		e.slotOffered = s.admission.TryAcquire(e.job.ID)
+		e.slotGranted = e.slotOffered
+	}
 	s.place(ctx, e)
+	s.conditionsMet(ctx, others)
 }
 
 func shuttingDown() *messages.Error {
@@ -123,6 +130,7 @@ func (s *supervisor) admit(r, asked messages.RunCommand) (*jobEntry, *messages.E
 	}
 	s.count++
 	job := newJob(r, id, uid)
+	job.Flags = s.deps.Flags
 	job.EnvDropped = dropped
 	e := &jobEntry{env: env, job: &job}
 	if r.Key != "" {
@@ -159,8 +167,12 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 // place sends a job to its session. A missing session is opened.
 func (s *supervisor) place(ctx actor.Context, e *jobEntry) {
 	job := e.record()
+	held, never := s.conditions.Waits(job.ID)
+	if never != nil {
+		defer s.send(ctx, s.jobAddress(e), neverStarts{err: *never}, nil)
+	}
 	s.send(ctx, s.jobAddress(e), placement{
-		job: &job, run: e.run, env: e.env, options: e.terms, slotGranted: e.slotOffered, inherited: e.inherited,
+		job: &job, run: e.run, env: e.env, options: e.terms, slotGranted: e.slotOffered, held: held, inherited: e.inherited,
 		recovery: s.recoveryMeta(e), answered: e.queriesAnswered,
 	}, nil)
 	e.queriesAnswered = unknownAnswers // later answers of the actor are not known here
@@ -186,6 +198,7 @@ func (s *supervisor) unplaced(ctx actor.Context, m placeRejected) {
 	}
 	s.drop(e)
 	s.dropNotices(ctx, e)
+	s.conditionsOver(ctx, messages.Record{ID: e.job.ID, UID: e.job.UID, End: messages.End{Outcome: messages.FailedToStart}})
 	s.endHandover(ctx, m.job, &m.err)
 	s.refuseWaits(ctx, m)
 	s.queueReplies(e, messages.CommandRejected{Err: m.err})
@@ -315,6 +328,7 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 			s.queueReplies(e, fact)
 		}
 		s.grantSlots(ctx, s.admission.Release(job.ID))
+		s.conditionsOver(ctx, *e.job)
 		s.notify(ctx, e)
 	case messages.CommandRetired:
 		e.retired = clock().UnixNano()

@@ -11,7 +11,7 @@ import (
 // Check returns what is wrong with a request, or nil. A refused request leaves no
 // record. The executor checks the directory and the shell later.
 func (r RunCommand) Check() *Error {
-	for _, check := range []func() *Error{r.checkCommand, r.checkNames, r.checkEnv, r.checkTimes, r.checkModes, r.ProcAttr.check, r.checkDetach, r.checkNotices, r.checkOpen} {
+	for _, check := range []func() *Error{r.checkCommand, r.checkNames, r.checkEnv, r.checkTimes, r.checkModes, r.ProcAttr.check, r.checkDetach, r.checkNotices, r.checkOpen, r.StartWaits.check} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob → JobList | JobFound | JobMissing | …
 //	task.go     client ↔ supervisor           AnnounceTask, UpdateTask → Acknowledged | RequestRejected
 //	facts.go    subscriber ↔ channel          Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
+//	fault.go    host → supervisor             ReportFault → Acknowledged | JobMissing
 //	notice.go   channel → notifiers           Delivery → Delivered; CommandNotified is the last message about a notice
 //	wait.go     client ↔ waiter               WaitJobs → WaitEnded | RequestRejected; AbandonWait
 //	node.go     root package ↔ supervisor     ShutdownNode → ShutdownDone
@@ -31,6 +32,7 @@
 // The other files hold what the conversations share:
 //
 //	check.go        the checks of a run request
+//	start_waits.go  what a queued job waits for
 //	errors.go       error codes and constructors
 //	id.go           names of jobs, sessions, scopes and channels, and their bounds
 //	record.go       the record of a job

@@ -28,6 +28,7 @@ func (FindJob) Grants(JobFound)               {}
 func (RemoveJob) Grants(JobFound)             {}
 func (AnnounceTask) Grants(Acknowledged)      {}
 func (UpdateTask) Grants(Acknowledged)        {}
+func (ReportFault) Grants(Acknowledged)       {}
 func (WaitJobs) Grants(WaitEnded)             {}
 func (Subscribe) Grants(Subscribed)           {}
 func (Unsubscribe) Grants(Unsubscribed)       {}

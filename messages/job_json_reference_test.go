@@ -54,6 +54,15 @@ type jobJSON struct {
 	OnFinish    []noticeJSON        `json:"on_finish,omitempty"`
 	Live        *liveJSON           `json:"live,omitempty"`
 	Seq         messages.Seq        `json:"seq"`
+	WaitsFor    []waitJSON          `json:"waits_for,omitempty"`
+	Faults      []string            `json:"faults,omitempty"`
+}
+
+type waitJSON struct {
+	Kind messages.WaitKind `json:"kind"`
+	Name string            `json:"name,omitempty"`
+	On   messages.AfterEnd `json:"on,omitempty"`
+	Jobs *[]messages.JobID `json:"jobs,omitempty"`
 }
 
 type liveJSON struct {
@@ -121,6 +130,14 @@ func referenceOf(j messages.Record) jobJSON {
 			o.Live.Ports = now.Ports
 		}
 	}
+	for _, w := range j.WaitsFor {
+		jobs := &w.Jobs
+		if w.Jobs == nil {
+			jobs = nil
+		}
+		o.WaitsFor = append(o.WaitsFor, waitJSON{w.Kind, w.Name, w.On, jobs})
+	}
+	o.Faults = j.Faults
 	for _, n := range j.OnFinish {
 		o.OnFinish = append(o.OnFinish, noticeJSON{n.To, n.State, n.Seq, n.Tries, orNull(n.Err)})
 	}

@@ -139,6 +139,7 @@ const (
 	FlagBackground     Flag = "background_output_possible" // on a terminal: leftovers of earlier commands may have written into its output
 	FlagNoFence        Flag = "no_fence"                   // no fence was seen on the terminal; its output ends where the terminal was idle
 	FlagStdinShared    Flag = "stdin_inherited"            // it reads the host's own standard input
+	FlagFaults         Flag = "faults"                     // the faults of a plan happen to the jobs of its daemon (package faults)
 	FlagLimitsRefused  Flag = "limits_refused"             // the kernel did not allow all limits of its request: it has the nearest
 )
 

@@ -88,6 +88,9 @@ type Record struct {
 
 	At time.Time `json:"-" cbor:"31,keyasint,omitzero"` // of the fact with the number Seq; in JSON that of the event
 
+	WaitsFor []WaitsFor `json:"waits_for,omitempty" cbor:"-"`                 // of a queued job, beside its start slot; only in replies
+	Faults   []string   `json:"faults,omitempty" cbor:"33,keyasint,omitzero"` // of a plan (package faults) that touched it, the first ones
+
 	Request *RequestTerms `json:"request,omitzero" cbor:"32,keyasint,omitzero"` // what else is kept of the request; never changed; nil: recorded by an older build
 }
 

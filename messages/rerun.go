@@ -27,6 +27,8 @@ type RequestTerms struct {
 
 	IdleTimeout time.Duration `json:"-" cbor:"13,keyasint,omitzero"` // in JSON both are fields of the record
 	RerunOf     UID           `json:"-" cbor:"14,keyasint,omitzero"` // the job whose command it runs again; "": none
+
+	StartWaits `cbor:"15,keyasint,omitzero"`
 }
 
 // Terms returns what the record of a request keeps for a rerun.
@@ -34,6 +36,7 @@ func (r RunCommand) Terms() *RequestTerms {
 	t := &RequestTerms{
 		Shell: r.Shell, Placed: r.Dir != "", EnvPolicy: r.Env.Policy, Umask: r.Umask, Stdin: r.Stdin,
 		Timeout: r.Timeout, Grace: r.Grace, OnExit: r.OnExit, Store: r.Store, Limits: r.Limits, IdleTimeout: r.IdleTimeout, RerunOf: UID(r.RerunOf),
+		StartWaits: r.StartWaits,
 	}
 	t.LogFile = "" // it must not exist
 	if r.Env.Policy == EnvCaller {
@@ -87,6 +90,10 @@ func (r RunCommand) Repeating(job Record, live bool) (RunCommand, *Error) {
 		}
 	}
 	r.Stdin = cmp.Or(r.Stdin, t.Stdin)
+	r.Queue, r.Priority = cmp.Or(r.Queue, t.Queue), cmp.Or(r.Priority, t.Priority)
+	if len(r.Locks) == 0 {
+		r.Locks = t.Locks
+	}
 	if r.Terminal == (Terminal{}) && !live {
 		r.Terminal = job.Terminal
 	}

@@ -49,6 +49,9 @@ type RunCommand struct {
 	Store    `cbor:"19,keyasint,omitzero"`
 	ProcAttr `cbor:"20,keyasint,omitzero"`
 
+	StartWaits `cbor:"22,keyasint,omitzero"`
+	CalledBy   JobID `json:"called_by,omitzero" cbor:"23,keyasint,omitzero"` // the job that waits for this one, which must not wait for it; "": none
+
 	RerunOf JobID `json:"rerun_of,omitzero" cbor:"21,keyasint,omitzero"` // runs the command of that job again: see Repeating; "": the command is Text or Argv
 }
 
@@ -242,7 +245,7 @@ type ofJob struct{ recorded }
 func (ofJob) commandFact() {}
 
 // CommandChanged reports a change of a live job's record other than its state: its
-// deadline, waiting for input, a flag.
+// deadline, waiting for input, a flag. A fault (Record.Faults) may change that of a retired one.
 type CommandChanged struct {
 	ofJob
 	Job Record

@@ -129,7 +129,7 @@ func (h *house) begin() {
 		log = slog.New(slog.NewTextHandler(h.Output(), nil))
 	}
 	o := node.Options{
-		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: logs{h.store, h.engine}, Journal: h.ledger,
+		WorkDir: "/work", Limits: h.plan.limits, Queues: map[string]int{"pair": 2}, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: logs{h.store, h.engine}, Journal: h.ledger,
 		Middleware: []actor.ReceiverMiddleware{h.stage.middleware}, Unhandled: h.stage.unhandled,
 	}
 	if h.plan.urls != nil {

@@ -66,7 +66,7 @@ func TestHouseMaps(t *testing.T) {
 // texts (a file is embedded where it lies), the others are seams that may change.
 var public = []string{
 	"", "messages", "host", "client", "spill", "spill/view", "docs", "contrib/systemd",
-	"actors", "backends", "backends/local", "backends/keeper", "backends/kinds",
+	"actors", "backends", "faults", "backends/local", "backends/keeper", "backends/kinds",
 }
 
 // TestHousePublic holds the list of public folders: everything else is internal, a program or a test kit.

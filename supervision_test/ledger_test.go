@@ -268,6 +268,9 @@ func (l *life) hear(fact messages.CommandFact) []string {
 	job := fact.Record()
 	_, retiring := fact.(messages.CommandRetired)
 	_, notified := fact.(messages.CommandNotified)
+	if _, changed := fact.(messages.CommandChanged); changed && len(job.Faults) > 0 {
+		return nil
+	}
 	switch {
 	case l.uid != job.UID:
 		wrong = append(wrong, "its uid changed")

@@ -57,6 +57,8 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case Granted:
 		return c.granted(now)
+	case NeverStarts:
+		return c.neverStarts(now, e)
 	case Expired:
 		return c.expired(e)
 	case messages.ProcessStarted:
@@ -141,6 +143,17 @@ func (c Command) granted(now time.Time) (Command, []Effect) {
 		todo = []Effect{Start{Deadline: max(c.Job.Deadline.Sub(now), time.Nanosecond)}}
 	}
 	return c, todo
+}
+
+// neverStarts ends a queued job whose conditions cannot come true.
+func (c Command) neverStarts(now time.Time, e NeverStarts) (Command, []Effect) {
+	if c.Job.State != messages.Queued {
+		return c, nil
+	}
+	c.closed, c.ended = true, true
+	j := c.edit()
+	j.End.Err, j.End.At = e.Err, now
+	return c.finish(messages.FailedToStart)
 }
 
 // started takes a start. The engine repeats it at each adoption.

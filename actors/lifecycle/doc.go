@@ -13,6 +13,7 @@
 //	notice.go             when a failed notice is tried again
 //	retire.go             the last fact of a job and what the engine may forget
 //	session_queue.go      which jobs of a session may run
+//	start_conditions.go   jobs that wait for the ends of others, for locks and in queues
 //	terminal_queries.go   whether troupe answers the queries of a terminal
 //	wait.go               when a blocking wait ends
 package lifecycle

@@ -26,6 +26,8 @@ type (
 	Placed struct{}
 	// Granted says that the job may start.
 	Granted struct{}
+	// NeverStarts says that what the job waits for cannot come true.
+	NeverStarts struct{ Err messages.Error }
 	// Asked is a control request of the client By.
 	Asked struct {
 		By      ReplyID

@@ -17,6 +17,7 @@ type Session struct {
 	Closing  bool
 
 	waiting []messages.JobID         // in order
+	held    map[messages.JobID]bool  // those that wait for something else first
 	active  map[messages.JobID]stage // asked for a slot, or running
 }
 
@@ -33,13 +34,17 @@ type (
 	Enqueued struct {
 		Job  messages.JobID
 		Turn bool // it has a start slot
+		Held bool // it waits for something else until Unheld
 	}
 	// Moved says that an unstarted job was placed again, by a hand-over or after a crash. The
 	// queue limit does not refuse it.
 	Moved struct {
 		Job  messages.JobID
 		Turn bool // it has a start slot
+		Held bool // it waits for something else until Unheld
 	}
+	// Unheld says that a job waits for nothing else any more.
+	Unheld struct{ Job messages.JobID }
 	// SlotGranted says that the job has a start slot.
 	SlotGranted struct{ Job messages.JobID }
 	// Taken says that a running job was placed, by a hand-over or after a restart.
@@ -77,7 +82,7 @@ func (RefuseJob) sessionEffect()   {}
 
 // NewSession returns an open session without jobs.
 func NewSession(parallel, queue int) Session {
-	return Session{Parallel: max(parallel, 1), Queue: queue, active: map[messages.JobID]stage{}}
+	return Session{Parallel: max(parallel, 1), Queue: queue, active: map[messages.JobID]stage{}, held: map[messages.JobID]bool{}}
 }
 
 // Waits reports whether a job is in the queue.
@@ -88,13 +93,18 @@ func (s *Session) Waits(job messages.JobID) bool { return slices.Contains(s.wait
 func (s *Session) Step(event any) []SessionEffect {
 	switch e := event.(type) {
 	case Enqueued:
+		s.hold(e.Job, e.Held)
 		return s.useTurn(e.Job, e.Turn, s.enqueue(e.Job, s.Queue))
 	case Moved:
 		if e.Turn && s.Closing { // it may have started, so it is stopped, not refused
 			s.active[e.Job] = running
 			return []SessionEffect{Begin{e.Job}}
 		}
+		s.hold(e.Job, e.Held)
 		return s.useTurn(e.Job, e.Turn, s.enqueue(e.Job, math.MaxInt))
+	case Unheld:
+		delete(s.held, e.Job)
+		return s.fill(nil)
 	case SlotGranted:
 		if st, ok := s.active[e.Job]; !ok || st != asking {
 			return []SessionEffect{ReturnSlot(e)}
@@ -105,6 +115,7 @@ func (s *Session) Step(event any) []SessionEffect {
 		s.active[e.Job] = running
 	case Gone:
 		delete(s.active, e.Job)
+		delete(s.held, e.Job)
 		s.waiting = slices.DeleteFunc(s.waiting, func(j messages.JobID) bool { return j == e.Job })
 		return s.fill(nil)
 	case Closed:
@@ -136,8 +147,11 @@ func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {
 	if st, again := s.active[job]; again && st == asking {
 		return []SessionEffect{RequestSlot{job}} // a crash above may have lost the first request
 	}
-	if _, again := s.active[job]; again || slices.Contains(s.waiting, job) {
+	if _, again := s.active[job]; again {
 		return nil
+	}
+	if slices.Contains(s.waiting, job) { // it may be held no more
+		return s.fill(nil)
 	}
 	switch {
 	case s.Closing:
@@ -155,13 +169,27 @@ func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {
 	return s.fill(nil)
 }
 
-// fill requests slots for the oldest waiting jobs, up to Parallel active ones.
+// fill requests slots for the oldest waiting jobs, up to Parallel active ones. Those that are held
+// stay where they are.
 func (s *Session) fill(todo []SessionEffect) []SessionEffect {
-	for len(s.waiting) > 0 && len(s.active) < s.Parallel {
-		job := s.waiting[0]
-		s.waiting = s.waiting[1:]
+	for i := 0; i < len(s.waiting) && len(s.active) < s.Parallel; {
+		job := s.waiting[i]
+		if s.held[job] {
+			i++
+			continue
+		}
+		s.waiting = slices.Delete(s.waiting, i, i+1)
 		s.active[job] = asking
 		todo = append(todo, RequestSlot{job})
 	}
 	return todo
+}
+
+// hold notes whether a job is held.
+func (s *Session) hold(job messages.JobID, held bool) {
+	if held {
+		s.held[job] = true
+		return
+	}
+	delete(s.held, job)
 }

@@ -70,8 +70,9 @@ func flagWords() map[string][]string {
 // flagFree lists the flags with free values, which are not completed. Flags in neither list
 // complete file names.
 var flagFree = []string{
-	"after", "context", "description", "detach-keys", "env", "grace", "grep", "head", "http", "idle-timeout", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
+	"context", "description", "detach-keys", "env", "grace", "grep", "head", "http", "idle-timeout", "key", "keys", "last", "limit", "lines", "match", "max-output", "metrics", "name",
 	"offset", "older", "port", "promote-after", "quiet", "since", "tail", "timeout", "tools",
+	"lock", "queue", "priority", "seed",
 }
 
 // completeFlags registers completions for the flags of a verb: fixed values, scope paths,
@@ -84,6 +85,8 @@ func completeFlags(m *cli.Main, verb *cobra.Command) {
 	switch verb.Name() {
 	case "serve":
 		complete["state"] = completeDirs
+	case "events":
+		complete["after"] = cobra.NoFileCompletions
 	case "rpc":
 		complete["dialect"] = cobra.FixedCompletions(rpcserve.DialectNames, cobra.ShellCompDirectiveNoFileComp)
 	case "top":

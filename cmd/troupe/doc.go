@@ -3,6 +3,7 @@
 // verbs share lives in internal/cli, one folder for each theme.
 //
 //	attach.go          connect this terminal to a job
+//	chaos.go           run a command against a daemon with faults
 //	close.go           close a session
 //	completion.go      print a shell completion script
 //	console.go         run commands and send their results to an agent

@@ -181,6 +181,7 @@ func TestTheManualHasTheFieldsOfTheRecord(t *testing.T) {
 	t.Parallel()
 	tagged, err := json.Marshal(messages.Record{ // what these jobs do not have
 		Labels: messages.Labels{Tag: "t"}, StopSignal: "INT", FullScreen: true, Live: &messages.LiveState{}, End: messages.End{Pipe: []int{1, 0}},
+		WaitsFor: []messages.WaitsFor{{}}, Faults: []string{"f #1"},
 		Request: &messages.RequestTerms{IdleTimeout: time.Second, RerunOf: "01"},
 	})
 	if err != nil {

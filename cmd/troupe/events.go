@@ -181,6 +181,9 @@ func eventText(e api.Event) string {
 			}
 			return text
 		}
+		if e.Kind == api.CommandChanged && len(e.Job.Faults) > 0 {
+			return text + ": " + e.Job.Faults[len(e.Job.Faults)-1]
+		}
 		return text + "  " + out.Shorten(e.Job.Command, out.RecordWidth)
 	case e.Session != nil:
 		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + out.Prefixed(": ", e.Session.Reason)

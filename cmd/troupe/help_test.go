@@ -150,7 +150,7 @@ func TestTheHelpListsVerbsInColumns(t *testing.T) {
 // A flag that takes one of some words is completed by them, one that takes a file by
 // files, and no other by files that it does not take.
 func TestFlagsAreCompleted(t *testing.T) {
-	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true, "--cursor": true, "--listen": true, "--send": true}
+	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true, "--cursor": true, "--listen": true, "--send": true, "--faults": true}
 	for _, cmd := range verbs(t) {
 		for flag, value := range helpFlags(cmd.Flags().FlagUsagesWrapped(flags.HelpWidth)) {
 			got := strings.TrimSpace(printed(t, "__complete", cmd.Name(), flag, ""))

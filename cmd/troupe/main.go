@@ -156,7 +156,7 @@ func verbGroups() []verbGroup {
 			{"sessions", sessionsCommand}, {"close", closeCommand}, {"scopes", scopesCommand}, {"events", eventsCommand},
 		}},
 		{"daemon", "Daemon and agents", []listedVerb{
-			{"serve", serveCommand}, {"shutdown", shutdownCommand}, {"stats", statsCommand}, {"doctor", doctorCommand}, {"mcp", mcpCommand}, {"rpc", rpcCommand}, {"console", consoleCommand},
+			{"serve", serveCommand}, {"shutdown", shutdownCommand}, {"stats", statsCommand}, {"doctor", doctorCommand}, {"mcp", mcpCommand}, {"rpc", rpcCommand}, {"console", consoleCommand}, {"chaos", chaosCommand},
 		}},
 		{"more", "More", []listedVerb{{"completion", completionCommand}, {"version", versionCommand}}},
 	}

@@ -98,8 +98,14 @@ func listJobs(a *connect.Command, f *psFlags) error {
 	case len(jobs)+len(tasks) == 0:
 		return printNone(a, r.Finished || f.state == "finished")
 	}
-	return out.PrintTable(a.Main, out.JobTable(jobs, tasks, now))
+	if err := out.PrintTable(a.Main, out.JobTable(jobs, tasks, now)); err != nil || !slices.ContainsFunc(jobs, faulty) {
+		return err
+	}
+	_, err = fmt.Fprintln(a.Main.Err, "troupe: faults of a plan happen to jobs of this daemon; troupe show has those of each")
+	return err
 }
+
+func faulty(j messages.Record) bool { return j.HasFlag(messages.FlagFaults) }
 
 // tasks returns the tasks beside the jobs: none if a flag selects among the jobs.
 func (f *psFlags) tasks(a *connect.Command, all []messages.Task) []messages.Task {

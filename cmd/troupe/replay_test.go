@@ -89,6 +89,14 @@ func replay(t *testing.T, block string) {
 	}
 	p := program(t)
 	t.Cleanup(func() { endJobs(p.dir, p.Env) })
+	require.NoError(t, os.Mkdir(p.file("work"), 0o700))
+	p.replay(block)
+}
+
+// replay runs the commands of a console block in the directory work.
+func (p *process) replay(block string) {
+	t := p.t
+	t.Helper()
 	port := freePort(t) // two replays at a time have two
 	fresh := strings.NewReplacer("/home/you", p.file("work"), "8080", port, "sleep 313", "sleep 313."+port)
 	all := steps(t, fresh.Replace(block))
@@ -96,7 +104,6 @@ func replay(t *testing.T, block string) {
 	for i, s := range all {
 		fmt.Fprintf(&script, "exec >%s 2>&1\n%s\n", p.file("step-"+strconv.Itoa(i)), s.command)
 	}
-	require.NoError(t, os.Mkdir(p.file("work"), 0o700))
 	p.bash(script.String())
 	p.Dir = p.file("work")
 	p.start()

@@ -34,6 +34,8 @@ const runExamples = `  troupe run 'make 2>&1 | tee log; exit 3'   shell text
   troupe run --json 'make' | jq .outcome     the result as one object
   seq 3 | troupe run -C /tmp -e LANG=C cat   input, directory, environment
   troupe run -f build.sh                     shell text from a file
+  troupe run -b --lock build make            one at a time on this host
+  troupe run --after web ./check             when the job web has succeeded
   troupe run -s dev 'cd /src; . env/bin/activate'
   troupe run -s dev make                     in the same shell as before`
 
@@ -59,6 +61,7 @@ func runCommand(m *cli.Main) *cobra.Command {
 	for name, w := range map[string]flags.Enum{"on-exit": f.OnExit, "streams": f.Streams, "env-policy": f.EnvPolicy} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(strings.Split(w.Kind, "|"), cobra.ShellCompDirectiveNoFileComp))
 	}
+	_ = cmd.RegisterFlagCompletionFunc("after", connect.JobIDs(m, true, 0))
 	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		other := func(s messages.SessionInfo) bool { return s.Session != messages.DefaultSession }
 		return connect.SessionNames(m, &f.Scope, other)(cmd, nil, typed)
@@ -104,6 +107,11 @@ func defineRunFlags(f *run.Flags) {
 	set.StringVar(&f.StopSignal, "stop-signal", "", "`SIGNAL` that begins a stop, like INT (default TERM)")
 	set.Var(&f.OnExit, "on-exit", "leftover processes: keep them (daemon only), kill them with the command, or adopt them: they stop with troupe (default adopt)")
 	flags.Group(set, "Deadline and stop")
+	set.StringArrayVar(&f.After, "after", nil, "start it when `JOB[:ok|any|fail]` has ended so (default ok), in the daemon; may be repeated")
+	set.StringArrayVar(&f.Locks, "lock", nil, "hold the lock `NAME[:N]` of this host while it runs, with up to N-1 other jobs (default 1); may be repeated")
+	set.StringVar(&f.Queue, "queue", "", "wait for a place in the queue `NAME` of the configuration file")
+	set.IntVar(&f.Priority, "priority", 0, "among those that wait for a lock or a queue, start the one with the highest `N` first")
+	flags.Group(set, "What it waits for")
 	set.StringVar(&f.Name, "name", "", "`NAME` of the job")
 	set.BoolVar(&f.Replace, "replace", false, "with --name: stop the live job of that name first")
 	set.StringVar(&f.Description, "description", "", "`TEXT` that describes the job")

@@ -52,6 +52,7 @@ func serveCommand(m *cli.Main) *cobra.Command {
 	set.StringVar(&f.State, "state", "", "store the state in `DIR` (default $TROUPE_STATE, or below $XDG_STATE_HOME)")
 	set.StringVar(&f.HTTP, "http", "", "also listen on the loopback `ADDRESS`, for clients with the token of the state directory")
 	set.StringVar(&f.Metrics, "metrics", "", "serve metrics at http://`ADDRESS`/metrics, with the same token")
+	set.StringVar(&f.Faults, "faults", "", "let the faults of `PLAN` happen: a file, or a name that troupe chaos --list shows")
 	set.BoolVar(&install, "install", false, "write the units of systemd --user for this program, and print what to run next")
 	set.BoolVar(&uninstall, "uninstall", false, "stop that service, and remove its units; jobs continue")
 	set.IntVar(&f.ReadyFD, "ready-fd", 0, "write to this descriptor that the daemon is ready, or why not")

@@ -24,6 +24,7 @@ var descriptions = sync.OnceValue(func() map[string]string {
 		"ListSessions.recent": "the last 100 that have ended, too",
 
 		"About.state":  "the directory of the daemon; empty if there is none",
+		"About.faults": "the plan of faults that happen to the jobs of this daemon; absent if there is none",
 		"About.keeper": "the version of the keeper, which may be of another build than the daemon; empty if there is none",
 
 		"AttachEvent.type":       "hello: job, stream, offset, held; gap: from, to, bytes that were not kept; lease: held, whether you may write now, and reason; asked: another client asks for the lease; written: through, input bytes that the kernel has taken; failed: error; answers: held, whether your terminal answers queries in the output from offset on; ended: job, offset, nothing follows",

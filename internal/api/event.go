@@ -27,6 +27,7 @@ type Event struct {
 const (
 	CommandPromoted = "command_promoted"
 	CommandNotified = "command_notified"
+	CommandChanged  = "command_changed"
 )
 
 // Kinds of events that are not about jobs.
@@ -72,7 +73,7 @@ var commandKinds = []struct {
 	{"command_draining", messages.CommandDraining{}},
 	{"command_finished", messages.CommandFinished{}},
 	{"command_retired", messages.CommandRetired{}},
-	{"command_changed", messages.CommandChanged{}},
+	{CommandChanged, messages.CommandChanged{}},
 	{CommandNotified, messages.CommandNotified{}},
 }
 

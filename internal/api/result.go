@@ -105,8 +105,9 @@ type About struct {
 	V       messages.Version `json:"v"`
 	Version string           `json:"version"`
 	PID     int              `json:"pid"`
-	State   string           `json:"state"`  // the daemon's directory; "": none
-	Keeper  string           `json:"keeper"` // version of the keeper; "": none
+	State   string           `json:"state"`            // the daemon's directory; "": none
+	Keeper  string           `json:"keeper"`           // version of the keeper; "": none
+	Faults  string           `json:"faults,omitempty"` // the plan of faults that happen to its jobs; "": none
 }
 
 // ErrorBody is the body of every error.

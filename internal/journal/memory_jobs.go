@@ -94,10 +94,10 @@ func (k *memoryTable) learn(seq messages.Seq, fact messages.CommandFact, form []
 		k.jobs[job.ID] = j
 		k.number = max(k.number, idNumber(job.ID))
 	case j.over > 0:
-		if _, notified := fact.(messages.CommandNotified); notified {
+		if afterEnd(fact) {
 			last := j.last()
 			now := last.Record()
-			now.OnFinish = job.OnFinish
+			now.OnFinish, now.Faults = job.OnFinish, job.Faults
 			j.record, _ = encodeFact(last.With(now).(messages.Fact))
 			j.seq = seq
 		}

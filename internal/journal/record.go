@@ -80,8 +80,8 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 			return err
 		}
 	case r.Over > 0:
-		if _, notified := fact.(messages.CommandNotified); notified {
-			r.Job.OnFinish, r.Job.Seq = job.OnFinish, seq
+		if afterEnd(fact) {
+			r.Job.OnFinish, r.Job.Faults, r.Job.Seq = job.OnFinish, job.Faults, seq
 			t.save(r)
 		}
 		return nil
@@ -103,6 +103,15 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 	}
 	t.save(r)
 	return nil
+}
+
+// afterEnd reports whether a fact may follow CommandRetired.
+func afterEnd(fact messages.CommandFact) bool {
+	switch fact.(type) {
+	case messages.CommandNotified, messages.CommandChanged:
+		return true
+	}
+	return false
 }
 
 // save marks a record for the flush, so that several facts of a commit write it once.

@@ -39,6 +39,10 @@ type Options struct {
 	WorkDir string
 	// JobPrefix begins the short ids of jobs and must not end with a digit; "": "j".
 	JobPrefix string
+	// Queues are the places of the named queues in which jobs wait (messages.StartWaits).
+	Queues map[string]int
+	// Flags are those of each new job.
+	Flags []messages.Flag
 	// Shells adds shells that commands may name: by name, the program and the arguments
 	// before a command's text, of which the last is mostly -c.
 	Shells map[string][]string
@@ -247,7 +251,7 @@ func (o Options) deps(p components, n *Node) *actors.Deps {
 		Ports: ports.Prober{}, Screens: p.screens,
 		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: o.Log, NewUID: newUID,
 		Environment: environment(os.Environ(), o.Socket, o.State),
-		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Webhooks: o.Webhooks, Limits: o.Limits, Middleware: o.Middleware,
+		JobPrefix:   o.JobPrefix, Flags: o.Flags, Queues: o.Queues, Dir: o.WorkDir, Webhooks: o.Webhooks, Limits: o.Limits, Middleware: o.Middleware,
 		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,
 	}
 }

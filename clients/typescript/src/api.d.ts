@@ -582,10 +582,16 @@ export interface components {
             state: string;
             /** @description the version of the keeper, which may be of another build than the daemon; empty if there is none */
             keeper: string;
+            /** @description the plan of faults that happen to the jobs of this daemon; absent if there is none */
+            faults?: string;
         };
         Acknowledged: {
             /** @constant */
             v: 1;
+        };
+        After: {
+            job: string;
+            on?: string;
         };
         AnnounceTask: {
             /** @description unique in its scope: up to 64 letters, digits, '.', '_' and '-' (not at the beginning) */
@@ -770,6 +776,10 @@ export interface components {
             /** @description on which they listen, at most 64; absent if that is unknown */
             ports?: components["schemas"]["ListeningPort"][];
         };
+        Lock: {
+            name: string;
+            places?: number;
+        };
         Notice: {
             to: string;
             /** @enum {string} */
@@ -907,6 +917,8 @@ export interface components {
             stop_signal?: string;
             /** @description only if the request asked for it, the job has processes and their keeper answers in time */
             live?: components["schemas"]["LiveState"];
+            waits_for?: components["schemas"]["WaitsFor"][];
+            faults?: string[];
             /** @description what else is kept of its request, for rerun_of; absent in a record of an older build */
             request?: components["schemas"]["RequestTerms"];
             duration_ms: number | null;
@@ -952,6 +964,10 @@ export interface components {
             persist?: boolean;
             log_file?: string;
             limits?: components["schemas"]["Limits"];
+            after?: components["schemas"]["After"][];
+            locks?: components["schemas"]["Lock"][];
+            queue?: string;
+            priority?: number;
         };
         ResizeTerminal: {
             rows: number;
@@ -1037,6 +1053,11 @@ export interface components {
             stop_signal?: string;
             /** @description stop it when it has written nothing for so long; the cause is idle. The time in which its output is held does not count */
             idle_timeout_ms?: number;
+            after?: components["schemas"]["After"][];
+            locks?: components["schemas"]["Lock"][];
+            queue?: string;
+            priority?: number;
+            called_by?: string;
             /** @description a job, id, ULID or name: run its command again, in its scope, session and directory, with its environment policy, streams and limits. Other fields replace those of the job; command, argv, session and open are refused. What a record does not keep, the environment of a caller and the values of variables, is environment.base and environment.set of this request; without them it is env_refused */
             rerun_of?: string;
         };
@@ -1277,6 +1298,12 @@ export interface components {
             any?: boolean;
             condition?: components["schemas"]["Condition"];
             timeout_ms?: number;
+        };
+        WaitsFor: {
+            kind: string;
+            name?: string;
+            on?: string;
+            jobs?: string[];
         };
         /** @description one of data, data_base64, keys and paste */
         WriteInput: {

@@ -28,27 +28,29 @@ import (
 // Settings holds the settings of the daemon and of its clients. Later sources override
 // earlier ones: defaults, configuration file, environment, flags of a verb.
 type Settings struct {
-	Socket        string              `toml:"socket"`
-	State         string              `toml:"state"`
-	HTTP          string              `toml:"http"`    // loopback address; "": no port
-	Metrics       string              `toml:"metrics"` // likewise
-	Log           logLevel            `toml:"log"`
-	Limits        limitSettings       `toml:"limits"`
-	Storage       StorageSettings     `toml:"storage"`
-	Shells        map[string][]string `toml:"shells"`
-	Prefix        string              `toml:"prefix"` // begins every command text; "": none
-	Shell         string              `toml:"shell"`  // shell of run -s; "": the user's, or bash
-	Sessions      sessionSettings     `toml:"sessions"`
-	Snapshot      bool                `toml:"snapshot"`       // live shells source a snapshot of the user's setup
-	AllowConfined bool                `toml:"allow_confined"` // clients in a sandbox may use a daemon outside of it
-	NoDaemon      bool                `toml:"no_daemon"`      // run and mcp use no daemon unless their flags need one
-	IdleExit      Duration            `toml:"idle_exit"`      // how long a daemon that a client has started holds nothing before it ends; 0: it stays
-	Notify        notifySettings      `toml:"notify"`
-	MCP           MCPSettings         `toml:"mcp"`
-	OMP           OMPSettings         `toml:"omp"`
-	OpenCode      OpenCodeSettings    `toml:"opencode"`
-	Copilot       CopilotSettings     `toml:"copilot"`
-	Codelia       CodeliaSettings     `toml:"codelia"`
+	Socket        string                   `toml:"socket"`
+	State         string                   `toml:"state"`
+	HTTP          string                   `toml:"http"`    // loopback address; "": no port
+	Metrics       string                   `toml:"metrics"` // likewise
+	Log           logLevel                 `toml:"log"`
+	Limits        limitSettings            `toml:"limits"`
+	Storage       StorageSettings          `toml:"storage"`
+	Shells        map[string][]string      `toml:"shells"`
+	Prefix        string                   `toml:"prefix"` // begins every command text; "": none
+	Shell         string                   `toml:"shell"`  // shell of run -s; "": the user's, or bash
+	Sessions      sessionSettings          `toml:"sessions"`
+	Queues        map[string]queueSettings `toml:"queues"`         // in which jobs wait (run --queue)
+	Snapshot      bool                     `toml:"snapshot"`       // live shells source a snapshot of the user's setup
+	Faults        string                   `toml:"faults"`         // file of a plan of faults that happen to the jobs of the daemon; "": none
+	AllowConfined bool                     `toml:"allow_confined"` // clients in a sandbox may use a daemon outside of it
+	NoDaemon      bool                     `toml:"no_daemon"`      // run and mcp use no daemon unless their flags need one
+	IdleExit      Duration                 `toml:"idle_exit"`      // how long a daemon that a client has started holds nothing before it ends; 0: it stays
+	Notify        notifySettings           `toml:"notify"`
+	MCP           MCPSettings              `toml:"mcp"`
+	OMP           OMPSettings              `toml:"omp"`
+	OpenCode      OpenCodeSettings         `toml:"opencode"`
+	Copilot       CopilotSettings          `toml:"copilot"`
+	Codelia       CodeliaSettings          `toml:"codelia"`
 
 	file  string // path of the configuration file; "": none
 	text  string // contents of file
@@ -70,6 +72,20 @@ type limitSettings struct {
 	Connections     configCount `toml:"connections"`      // to the socket
 	HTTPConnections configCount `toml:"http_connections"` // to a loopback address, with the token
 	HTTPRequests    configCount `toml:"http_requests"`    // over TCP, a second
+}
+
+// queueSettings configures a queue of jobs.
+type queueSettings struct {
+	Parallel configCount `toml:"parallel"` // jobs of it that run at a time; 0: 1
+}
+
+// QueuePlaces returns how many jobs of each queue run at a time.
+func (s *Settings) QueuePlaces() map[string]int {
+	all := map[string]int{}
+	for name, q := range s.Queues {
+		all[name] = max(int(q.Parallel), 1)
+	}
+	return all
 }
 
 // sessionSettings configures live shells.
@@ -128,13 +144,13 @@ func Read(m *cli.Main) (*Settings, error) {
 	if path, ok := m.Getenv(SocketVar); ok && path != "" {
 		s.Socket = path
 	}
-	if path, ok := m.Getenv(stateVar); ok && path != "" {
+	if path, ok := m.Getenv(StateVar); ok && path != "" {
 		s.State = path
 	}
-	if value, ok := m.Getenv(noDaemonVar); ok && value != "" {
+	if value, ok := m.Getenv(NoDaemonVar); ok && value != "" {
 		alone, err := strconv.ParseBool(value)
 		if err != nil {
-			return nil, messages.Invalid("no_daemon", fmt.Sprintf("%s is %q; set it to 1 or 0", noDaemonVar, value))
+			return nil, messages.Invalid("no_daemon", fmt.Sprintf("%s is %q; set it to 1 or 0", NoDaemonVar, value))
 		}
 		s.NoDaemon = alone
 	}
@@ -176,7 +192,7 @@ func (s *Settings) HasPlaces() error {
 		return err
 	}
 	if s.State != "" && !Exists(s.State) {
-		return makeable(s.State, stateVar)
+		return makeable(s.State, StateVar)
 	}
 	return s.OwnState()
 }
@@ -259,7 +275,7 @@ func (s *Settings) read(m *cli.Main) error {
 // absolute rejects relative paths in the file: they would depend on the reader's directory.
 func (s *Settings) absolute() error {
 	for _, of := range []struct{ setting, path string }{
-		{"socket", s.Socket}, {"state", s.State}, {"shell", s.Shell}, {"notify.secret_file", s.Notify.SecretFile},
+		{"socket", s.Socket}, {"state", s.State}, {"shell", s.Shell}, {"notify.secret_file", s.Notify.SecretFile}, {"faults", s.Faults},
 	} {
 		if of.path != "" && !filepath.IsAbs(of.path) {
 			return SettingError(s.file, s.text, of.setting, fmt.Sprintf("%s %q is relative; give an absolute path", of.setting, of.path))

@@ -17,10 +17,10 @@ import (
 // The environment variables of troupe.
 const (
 	SocketVar = "TROUPE_SOCKET"
-	stateVar  = "TROUPE_STATE"
+	StateVar  = "TROUPE_STATE"
 	FileVar   = "TROUPE_CONFIG"
 
-	noDaemonVar = "TROUPE_NO_DAEMON"
+	NoDaemonVar = "TROUPE_NO_DAEMON"
 )
 
 // Names of files and directories of the daemon.
@@ -68,7 +68,7 @@ func homeDirectory(m *cli.Main, name, otherwise string) (string, error) {
 }
 
 // PlaceVars returns the variables that move the daemon's files from their default places.
-func PlaceVars() []string { return []string{SocketVar, stateVar, FileVar} }
+func PlaceVars() []string { return []string{SocketVar, StateVar, FileVar} }
 
 // absolutePath returns the path in a variable, and false if it is relative: XDG ignores
 // relative paths.
@@ -80,7 +80,7 @@ func absolutePath(m *cli.Main, name string) (string, bool) {
 // OwnDirectory creates a private directory and its missing parents. It rejects a directory
 // of another user, a symbolic link, and one that is open to others.
 func OwnDirectory(path string) error {
-	if err := Above(path, stateVar); err != nil {
+	if err := Above(path, StateVar); err != nil {
 		return err
 	}
 	dir, err := peer.OwnDirectory(path, "directory")

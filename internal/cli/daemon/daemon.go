@@ -19,6 +19,7 @@ import (
 	"troupe/internal/cli"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
+	"troupe/internal/cli/inject"
 	"troupe/internal/gateway/http"
 	"troupe/internal/journal"
 	"troupe/internal/limits"
@@ -48,6 +49,7 @@ type daemon struct {
 	keeper          *keeper.Fleet // nil: no keepers on this platform
 	server          *http.Server
 	numbers         *metrics
+	faults          *inject.Injector // nil: none happen
 
 	urgent     context.Context    // ends when the shutdown must skip the grace
 	makeUrgent context.CancelFunc // ends urgent
@@ -77,6 +79,9 @@ func (d *daemon) open(f *Flags, given func(flag string) bool) error {
 		return err
 	}
 	if err := d.lockState(); err != nil {
+		return err
+	}
+	if err := d.admitFaults(); err != nil {
 		return err
 	}
 	if err := d.listen(); err != nil {
@@ -187,9 +192,15 @@ func (d *daemon) openNode() error {
 		d.log.Info().Str("address", d.metricsListener.Addr().String()).Msg("serving metrics")
 		d.numbers.serve(d.metricsListener, d.token, cmp.Or(int(d.settings.Limits.HTTPConnections), maxScrapers))
 	}
+	served := http.AdaptNode(d.node)
+	if d.faults != nil {
+		d.numbers.faulty()
+		go d.faults.Run(d.urgent, served)
+		served = d.faults.Node(served)
+	}
 	d.server = http.New(http.Options{
-		Node: http.AdaptNode(d.node), Version: d.main.Describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: Slogger(d.log),
-		AllowConfined: d.settings.AllowConfined, JobOf: d.jobOf,
+		Node: served, Version: d.main.Describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: Slogger(d.log),
+		AllowConfined: d.settings.AllowConfined, Faults: d.settings.Faults, JobOf: d.jobOf,
 		Limits: http.Limits{
 			Connections: int(d.settings.Limits.Connections), PortConnections: int(d.settings.Limits.HTTPConnections), PortRequests: int(d.settings.Limits.HTTPRequests),
 		},

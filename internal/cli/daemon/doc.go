@@ -2,6 +2,7 @@
 // keeper and the node. It serves requests until a client or a signal ends it.
 //
 //	daemon.go          opens, runs and closes the daemon
+//	faults.go         a plan of faults
 //	detach.go          starts the daemon again, outside of its client's process tree
 //	idle_end.go        ends a daemon that holds nothing
 //	limits.go          what limits the daemon and its keeper

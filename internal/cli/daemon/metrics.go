@@ -71,6 +71,13 @@ func (n *metrics) watch(client backends.RemoteEngine) {
 	}))
 }
 
+// faulty adds the gauge that reports a plan of faults.
+func (n *metrics) faulty() {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "troupe", Name: "faults", Help: "1: faults of a plan happen to the jobs of this daemon. Absent without a plan."})
+	g.Set(1)
+	n.registry.MustRegister(g)
+}
+
 // since resumes the counts of earlier daemons. It starts after the last fact in the
 // journal, and counts only new output of jobs whose end is recorded.
 func (n *metrics) since(j *journal.Bolt) (err error) {

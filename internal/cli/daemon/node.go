@@ -31,7 +31,7 @@ const maxUnstarted = 4096
 func openNode(ctx context.Context, d *daemon) (*node.Node, error) {
 	s := d.settings
 	o := node.Options{
-		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Snapshot: s.Snapshot, KeepErrexit: s.KeepErrexit(), Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: Slogger(d.log),
+		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Snapshot: s.Snapshot, KeepErrexit: s.KeepErrexit(), Parallel: int(s.Limits.Parallel), Queues: s.QueuePlaces(), Socket: s.Socket, State: s.State, Log: Slogger(d.log),
 		Limits: actors.Limits{
 			Starts: int(s.Limits.Starts), Unstarted: cmp.Or(int(s.Limits.Unstarted), maxUnstarted), Finished: int(s.Limits.Finished),
 			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches), Shells: int(s.Limits.Shells), ShellIdle: s.Limits.ShellIdle.Duration,
@@ -66,6 +66,10 @@ func openNode(ctx context.Context, d *daemon) (*node.Node, error) {
 	d.numbers.watch(fleet)
 	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, connect.OutputLogs{Keeper: fleet, Journal: d.journal}
 	o.Limits.Age, o.Limits.LogBytes = connect.JournalAge, cmp.Or(int64(s.Storage.Stored), connect.JournalLogs)
+	if d.faults != nil {
+		o.Flags = []messages.Flag{messages.FlagFaults}
+		o.Engine, o.Journal, o.Webhooks = d.faults.Engine(fleet), d.faults.Journal(d.journal), d.faults.Webhooks(o.Webhooks)
+	}
 	node, err := node.Open(ctx, o)
 	if err != nil {
 		fleet.Close(true)

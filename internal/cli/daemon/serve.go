@@ -20,6 +20,7 @@ type Flags struct {
 	Socket, State, HTTP, Metrics string
 	ReadyFD                      int
 	IdleExit                     time.Duration // 0: it stays
+	Faults                       string        // file of a plan of faults, or the name of a ready one; "": none
 }
 
 // Serve runs the daemon until it ends.
@@ -49,7 +50,7 @@ func (f *Flags) overlay(s *config.Settings, given func(flag string) bool) error 
 		flag  string
 		value string
 		into  *string
-	}{{"socket", f.Socket, &s.Socket}, {"state", f.State, &s.State}, {"http", f.HTTP, &s.HTTP}, {"metrics", f.Metrics, &s.Metrics}} {
+	}{{"socket", f.Socket, &s.Socket}, {"state", f.State, &s.State}, {"http", f.HTTP, &s.HTTP}, {"metrics", f.Metrics, &s.Metrics}, {"faults", f.Faults, &s.Faults}} {
 		if !given(override.flag) {
 			continue
 		}

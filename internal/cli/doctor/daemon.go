@@ -73,6 +73,9 @@ func examineDaemon(m *cli.Main, c *doctorReport) *daemonFound {
 			d.examineLimits()
 			d.Escaped = connect.FindRunning(d.State).Escaped
 		}
+		if about.Faults != "" {
+			c.problem("faults of the plan %s happen to the jobs of this daemon: it is for tests", about.Faults)
+		}
 		if d.Holder = about.Keeper; d.Holder != "" && d.Holder != d.Version {
 			d.Keeper = fmt.Sprintf("troupe %s, not the build of the daemon: it had jobs when the daemon started (it lacks newer features; restart the daemon when no job runs, or stop both with troupe shutdown --stop-jobs)", d.Holder)
 		}

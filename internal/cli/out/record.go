@@ -76,6 +76,9 @@ func lastLines(j messages.Record, line func(name, format string, args ...any)) {
 	for _, n := range j.OnFinish {
 		line("notice", "%s: %s", Shorten(n.To, RecordWidth), NoticeText(n))
 	}
+	for _, fault := range j.Faults {
+		line("fault", "%s", fault)
+	}
 	for _, flag := range j.Flags {
 		line("flag", "%s", flag)
 	}

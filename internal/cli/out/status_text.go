@@ -19,6 +19,8 @@ func StatusText(j messages.Record, now time.Time) string {
 	}
 	text := string(j.State) + " " + Ago(now.Sub(since))
 	switch {
+	case len(j.WaitsFor) > 0:
+		text += ", waits for " + WaitsText(j.WaitsFor)
 	case j.WaitingForSecret:
 		text += ", waits for a secret"
 	case j.WaitingForInput:
@@ -29,6 +31,26 @@ func StatusText(j messages.Record, now time.Time) string {
 		text += ", foreground"
 	}
 	return text
+}
+
+// WaitsText lists what a queued job waits for, with the jobs that have it.
+func WaitsText(all []messages.WaitsFor) string {
+	var texts []string
+	for _, w := range all {
+		var jobs []string
+		for _, job := range w.Jobs {
+			jobs = append(jobs, string(job))
+		}
+		text := strings.Join(jobs, ", ")
+		switch {
+		case w.Kind != messages.WaitAfter:
+			text = fmt.Sprintf("%s %s (%s)", w.Kind, w.Name, text)
+		case w.On != messages.AfterOK:
+			text += ":" + string(w.On)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // TaskText describes the state of a task and its age.

@@ -23,6 +23,7 @@
 //	request.go         makes the request from flags and arguments
 //	rerun.go           runs the command of a job again
 //	session.go         opens the session of run -s
+//	start_waits.go      what the command waits for before it starts
 //	stdin_stream.go    chooses input and streams
 //	terminal.go        the terminal of a command with --pty
 package run

@@ -35,7 +35,14 @@ type Flags struct {
 	Replace                       bool
 	StopSignal                    string
 	OnFinish                      []string
+
+	After, Locks []string
+	Queue        string
+	Priority     int
 }
+
+// waits reports whether the command waits for something that only the daemon knows.
+func (f *Flags) waits() bool { return len(f.After)+len(f.Locks) > 0 || f.Queue != "" }
 
 // check refuses contradictory and empty flags, and parses --detach-keys.
 func (f *Flags) check() *messages.Error {
@@ -79,12 +86,16 @@ func (f *Flags) check() *messages.Error {
 		return messages.Invalid("on_exit", "--session and --on-exit keep contradict each other: processes that the command leaves belong to the shell, and end with it")
 	case len(f.OnFinish) > 0 && f.NoDaemon:
 		return messages.Invalid("on_finish", "--on-finish and --no-daemon contradict each other: only the daemon delivers notices")
+	case f.waits() && f.NoDaemon:
+		return messages.Invalid("after", "--after, --lock and --queue contradict --no-daemon: only the daemon knows other jobs")
+	case f.waits() && f.Detach:
+		return messages.Invalid("after", "--after, --lock and --queue contradict --detach: a detached command does not wait for the daemon")
 	case f.NoStdin && f.Interactive:
 		return messages.Invalid("stdin", "-n and -i contradict each other; give one of them")
 	case f.File == "-" && f.Interactive:
 		return messages.Invalid("stdin", "-f - and -i contradict each other: -f - reads the shell text from standard input; put the text in a file")
 	}
-	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy", "stop-signal"} {
+	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy", "stop-signal", "queue"} {
 		if l := f.Cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
 			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
 		}
@@ -94,7 +105,7 @@ func (f *Flags) check() *messages.Error {
 
 // need returns how much the command needs a daemon.
 func (f *Flags) need() connect.Need {
-	if f.Background || f.Replace || f.Session != "" || f.PromoteAfter.Given || len(f.OnFinish) > 0 || messages.OnExit(f.OnExit.Value) == messages.KeepChildren {
+	if f.Background || f.Replace || f.Session != "" || f.PromoteAfter.Given || f.waits() || len(f.OnFinish) > 0 || messages.OnExit(f.OnExit.Value) == messages.KeepChildren {
 		return connect.Required
 	}
 	return connect.Preferred

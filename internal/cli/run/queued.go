@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"troupe/internal/cli/out"
 	"troupe/messages"
 )
 
@@ -41,6 +42,10 @@ func (g *foreground) warnQueued(ctx context.Context) func() {
 func (g *foreground) warnWaiting(ctx context.Context) {
 	job, err := g.host.job(ctx)
 	if err != nil || job.State != messages.Queued {
+		return
+	}
+	if len(job.WaitsFor) > 0 {
+		g.screen.Notef("the command waits for %s", out.WaitsText(job.WaitsFor))
 		return
 	}
 	switch in, is := g.host.session(ctx, job); {

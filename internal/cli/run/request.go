@@ -54,6 +54,7 @@ func newRequest(m *cli.Main, f *Flags, args []string, argv bool) (messages.RunCo
 		func(r *messages.RunCommand) error { return workDir(r, f.Cwd) },
 		func(r *messages.RunCommand) error { return addVariables(m, r, f) },
 		func(r *messages.RunCommand) error { return logFile(r, f) },
+		func(r *messages.RunCommand) error { return startWaits(m, r, f) },
 	} {
 		if err := fill(&r); err != nil {
 			return r, err

@@ -18,7 +18,7 @@ type surroundings map[string]string
 // The variables of surroundings.
 const (
 	configVar  = "XDG_CONFIG_HOME"
-	stateVar   = "XDG_STATE_HOME"
+	StateVar   = "XDG_STATE_HOME"
 	runtimeVar = "XDG_RUNTIME_DIR"
 )
 
@@ -26,7 +26,7 @@ const (
 // as none.
 func surroundingsOf(getenv func(string) string) surroundings {
 	all := surroundings{runtimeVar: getenv(runtimeVar)}
-	for name, otherwise := range map[string]string{configVar: ".config", stateVar: ".local/state"} {
+	for name, otherwise := range map[string]string{configVar: ".config", StateVar: ".local/state"} {
 		all[name] = getenv(name)
 		if !filepath.IsAbs(all[name]) {
 			all[name] = filepath.Join(getenv("HOME"), otherwise)
@@ -41,7 +41,7 @@ func (s surroundings) units() string { return filepath.Join(s[configVar], "syste
 // settings lists what a service needs, so that it has the directories of other surroundings: one
 // NAME=VALUE each.
 func (s surroundings) settings(of surroundings) (all []string) {
-	for _, name := range []string{configVar, stateVar, runtimeVar} {
+	for _, name := range []string{configVar, StateVar, runtimeVar} {
 		if filepath.Clean(of[name]) != filepath.Clean(s[name]) {
 			all = append(all, name+"="+of[name])
 		}

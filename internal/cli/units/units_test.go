@@ -54,7 +54,7 @@ func TestUnitsAreThoseOfTheTree(t *testing.T) {
 func TestAServiceHasTheDirectoriesOfTheShell(t *testing.T) {
 	t.Parallel()
 	shell := surroundingsOf(func(name string) string {
-		return map[string]string{"HOME": "/home/me", configVar: "/data/50% of/config", stateVar: "/data/state/", runtimeVar: "/run/other"}[name]
+		return map[string]string{"HOME": "/home/me", configVar: "/data/50% of/config", StateVar: "/data/state/", runtimeVar: "/run/other"}[name]
 	})
 	all, err := newUnits("/bin/troupe", "/run/other/troupe/daemon.sock", shell, login("/home/me"))
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestAServiceHasTheDirectoriesOfTheShell(t *testing.T) {
 	}
 
 	moved := surroundingsOf(func(name string) string {
-		return map[string]string{"HOME": "/home/me", configVar: "/data/config", stateVar: "/data/state", runtimeVar: "/run/user/7"}[name]
+		return map[string]string{"HOME": "/home/me", configVar: "/data/config", StateVar: "/data/state", runtimeVar: "/run/user/7"}[name]
 	})
 	all, err = newUnits("/bin/troupe", "/run/user/7/troupe/daemon.sock", login("/home/me"), moved)
 	require.NoError(t, err)

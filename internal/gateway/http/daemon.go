@@ -30,7 +30,7 @@ func (c *request) health() error {
 }
 
 func (c *request) version() error {
-	about := api.About{Version: c.options.Version, PID: os.Getpid(), State: c.options.State}
+	about := api.About{Version: c.options.Version, PID: os.Getpid(), State: c.options.State, Faults: c.options.Faults}
 	if c.options.Holder != nil {
 		about.Keeper = c.options.Holder()
 	}

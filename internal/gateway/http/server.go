@@ -36,6 +36,8 @@ const portSetting = "limits.http_connections"
 
 // Options configure the gateway.
 type Options struct {
+	// Faults is the plan of faults that happen to the jobs of the node; "": none.
+	Faults string
 	// Node is the served node: AdaptNode(node).
 	Node Node
 	// Version is the reply of GET /v1/version.
