@@ -263,13 +263,12 @@ func TestTopWithoutColours(t *testing.T) {
 func TestFaultTopIsKilled(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "tmux")
-	d := serves(t, nil)
-	d.beside("run", "-b", "--name", "web", "exec sleep 313").start().ends(0)
-	x := newTmux(t, d.Env)
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "crashed": syscall.SIGABRT, "ended": syscall.SIGTERM, "hung": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := x.sits(name, `(echo $BASHPID > pid; exec troupe top); status=$?; until stty -g | cmp -s before; do read -r -t 0.02 < <(sleep 1); done; echo status $status`)
+			d := serves(t, nil)
+			d.beside("run", "-b", "--name", "web", "exec sleep 313").start().ends(0)
+			s := newTmux(t, d.Env).sits(name, `(echo $BASHPID > pid; exec troupe top); status=$?; until stty -g | cmp -s before; do read -r -t 0.02 < <(sleep 1); done; echo status $status`)
 			s.has(" web ")
 			require.NotContains(t, s.state(), "mouse 000000,")
 			s.signals("pid", sig)
