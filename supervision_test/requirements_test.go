@@ -16,9 +16,6 @@ var updateRequirements = flag.Bool("update-requirements", false, "write docs/req
 // requirement is one line of testdata/requirements.tsv.
 type requirement struct{ number, group, strength, dialects, line string }
 
-// laterGroups come with the front ends that they are of.
-const laterGroups = "O"
-
 // citedTest is a test that cites a requirement.
 type citedTest struct{ folder, name string }
 
@@ -29,21 +26,17 @@ func (c citedTest) String() string { return fmt.Sprintf("`%s` %s", c.folder, c.n
 func TestRequirementsHaveTests(t *testing.T) {
 	proofs := requirementTests(t)
 	tree := loadTypedTree(t, "..")
-	unused := tree.unused()
-	library := tree.libraryTests(unused)
+	library := tree.libraryTests(tree.unused())
 	var doc strings.Builder
 	doc.WriteString("# Requirements\n\nWhat troupe promises to the users of each dialect, by number, and the tests that hold it to that: those that have its number in their\n" +
-		"name, or in parentheses in their comment. Where there is none, nothing holds troupe to it: \"not built yet\" is of front ends that are still to come, \"no test\"\n" +
-		"of what is not built, in part, or not shown. \"Library only\" is what is built and tested, and no front end of troupe uses: its tests use a function that the\n" +
+		"name, or in parentheses in their comment. Where there is none, nothing holds troupe to it: \"no test\" is of what is not built, in part, or not shown.\n" +
+		"\"Library only\" is what is built and tested, and no front end of troupe uses: its tests use a function that the\n" +
 		"command does not reach, or an option that none sets. Made from the tests by\n`go test ./supervision_test -run TestRequirementsHaveTests -update-requirements`; nobody edits it.\n\n| number | strength | dialect | what | tests |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range requirements(t) {
 		tests := proofs[r.number]
 		delete(proofs, r.number)
 		shown := joinTests(tests)
-		later := slices.Contains(strings.Fields(laterGroups), r.group)
 		switch {
-		case len(tests) == 0 && later:
-			shown = "not built yet"
 		case len(tests) == 0:
 			shown = "no test"
 			if r.strength == "MUST" {
