@@ -285,6 +285,7 @@ func TestFaultTopIsKilled(t *testing.T) {
 func TestFaultTopIsKilledWhileAttached(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "tmux")
+	need.Program(t, "pgrep")
 	d := serves(t, nil)
 	d.beside("run", "-b", "--pty", "--name", "term", `printf '\033[?1003hbegun'; while read -r a; do echo "typed $a"; done`).start().ends(0)
 	s := newTmux(t, d.Env).sits("top", `(echo $BASHPID > pid; exec troupe top); until stty -g | cmp -s before; do read -r -t 0.02 < <(sleep 1); done; echo over`)
