@@ -87,14 +87,13 @@ func (s *sitting) state() string {
 // has waits for a text on the screen, of which no event tells.
 func (s *sitting) has(text string) {
 	s.t.Helper()
-	last := ""
 	s.t.Cleanup(func() {
-		if s.t.Failed() && !strings.Contains(last, text) {
-			s.t.Logf("%s waited for %q and shows\n%s", s.name, text, last)
+		if s.t.Failed() {
+			s.t.Logf("%s waited for %q", s.name, text)
 		}
 	})
 	settles(s.t, s.name+" shows no "+text, 0, func() int {
-		if last = s.shows(); strings.Contains(last, text) {
+		if strings.Contains(s.shows(), text) {
 			return 0
 		}
 		return 1

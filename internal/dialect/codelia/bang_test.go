@@ -59,6 +59,15 @@ func TestR252_ResultsWaitForTheNextMessageInOrder(t *testing.T) {
 		q.Add(ExecResult{})
 	}
 	require.Equal(t, maxPending, q.Len())
+	var back Queue
+	back.Add(ExecResult{CommandPreview: "first"})
+	held := back.Hold("a")
+	require.Equal(t, []int{1, 0}, []int{held.Results(), back.Len()})
+	back.Add(ExecResult{CommandPreview: "second"})
+	back.Return(held)
+	both := back.Snapshot("b").Text
+	require.Less(t, strings.Index(both, "first"), strings.Index(both, "second"), "a held message that was not sent gives its results back, in order")
+	require.Equal(t, 2, back.Len())
 
 	r := newRig(t)
 	var ran Queue

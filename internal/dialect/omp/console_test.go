@@ -3,6 +3,7 @@ package omp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -237,4 +238,22 @@ func TestR110_TheCursorIsOnTheFrame(t *testing.T) {
 	require.Equal(t, rows[7:], Frame{Rows: rows, Row: 9, Visible: true}.window(3))
 	require.Equal(t, rows[7:], Frame{Rows: rows, Row: 1}.window(3))
 	require.Empty(t, Frame{Rows: []string{"", ""}}.window(3))
+}
+
+// The cursor is where the terminal has it, in the part of the terminal that fits.
+func TestR109_TheCursorOfTheOverlay(t *testing.T) {
+	screen := messages.Terminal{Rows: 24, Cols: 80}
+	rows := make([]string, 20)
+	for i := range rows {
+		rows[i] = fmt.Sprint("row ", i)
+	}
+	for _, at := range []int{0, 7, 19} {
+		f := Frame{Rows: rows, Row: at, Col: 3, Visible: true, Running: true}
+		row, col, ok := f.Cursor(screen)
+		require.True(t, ok)
+		require.Equal(t, 4, col)
+		require.Contains(t, f.Draw(screen)[row], rows[at]+" ")
+	}
+	_, _, ok := Frame{Rows: rows}.Cursor(screen)
+	require.False(t, ok, "it is hidden")
 }
