@@ -65,7 +65,7 @@ func (s *server) find() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return unix.PidfdOpen(about.PID, 0)
+	return processFD(about.PID)
 }
 
 // awaitEnd returns when a process has ended.

@@ -13,6 +13,7 @@ import (
 	"troupe/backends/keeper"
 	"troupe/internal/cli/config"
 	"troupe/internal/cli/connect"
+	"troupe/internal/cli/inject"
 	"troupe/internal/cli/out"
 	"troupe/internal/gateway/webhook"
 	"troupe/internal/journal"
@@ -68,7 +69,7 @@ func openNode(ctx context.Context, d *daemon) (*node.Node, error) {
 	o.Limits.Age, o.Limits.LogBytes = connect.JournalAge, cmp.Or(int64(s.Storage.Stored), connect.JournalLogs)
 	if d.faults != nil {
 		o.Flags = []messages.Flag{messages.FlagFaults}
-		o.Engine, o.Journal, o.Webhooks = d.faults.Engine(fleet), d.faults.Journal(d.journal), d.faults.Webhooks(o.Webhooks)
+		o.Engine, o.Journal, o.Webhooks = d.faults.Engine(any(fleet).(inject.Keepers)), d.faults.Journal(d.journal), d.faults.Webhooks(o.Webhooks) // of this platform
 	}
 	node, err := node.Open(ctx, o)
 	if err != nil {
