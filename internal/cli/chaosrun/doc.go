@@ -3,7 +3,6 @@
 //
 //	run.go      the daemon's directory and environment, the command
 //	server.go   starts the daemon again when it has died
-//	process_fd_linux.go  notices the end of the daemon
-//	process_fd_other.go  refuses other platforms
+//	process_fd.go  notices the end of the daemon; refuses other platforms
 //	report.go   the faults, and how the jobs ended
 package chaosrun
