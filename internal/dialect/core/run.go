@@ -49,10 +49,10 @@ type Run struct {
 	Streams     string            `json:"streams,omitempty" doc:"separate keeps stdout and stderr apart" enum:"merged,separate"`
 	Name        string            `json:"name,omitempty" doc:"can be used for its id"`
 	Replace     bool              `json:"replace,omitempty" doc:"stop the live job of that name first"`
-	After       []string          `json:"after,omitempty" doc:"start it when JOB[:ok|any|fail] has ended so (ok)"`
-	Lock        []string          `json:"lock,omitempty" doc:"hold the lock NAME[:N] of this host while it runs, with up to N-1 others"`
-	Queue       string            `json:"queue,omitempty" doc:"wait for a place in a queue of the settings"`
-	Priority    int               `json:"priority,omitempty" doc:"among those that wait for a lock or queue, the highest is first"`
+	After       []string          `json:"after,omitempty" doc:"begin after JOB[:ok|any|fail]"`
+	Lock        []string          `json:"lock,omitempty" doc:"NAME[:N] to hold meanwhile"`
+	Queue       string            `json:"queue,omitempty" doc:"of the settings"`
+	Priority    int               `json:"priority,omitempty" doc:"the highest is first"`
 	Key         string            `json:"key,omitempty" doc:"idempotency key: again, it gets the same job"`
 	MaxBytes    int               `json:"max_bytes,omitempty" doc:"most bytes to show"`
 }
