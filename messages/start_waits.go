@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -57,6 +58,41 @@ type WaitsFor struct {
 	Name string   `json:"name,omitzero"` // of a lock or a queue
 	On   AfterEnd `json:"on,omitzero"`   // of after
 	Jobs []JobID  `json:"jobs,omitzero"` // those that it waits for, that hold the lock or have the places, or come before it
+}
+
+// String returns it in a few words, with the jobs that have it.
+func (w WaitsFor) String() string {
+	var jobs []string
+	for _, job := range w.Jobs {
+		jobs = append(jobs, string(job))
+	}
+	text := strings.Join(jobs, ", ")
+	switch {
+	case w.Kind != WaitAfter:
+		return fmt.Sprintf("%s %s (%s)", w.Kind, w.Name, text)
+	case w.On != AfterOK:
+		return text + ":" + string(w.On)
+	}
+	return text
+}
+
+// ParseAfter reads JOB[:ok|any|fail]. The end is checked with the request.
+func ParseAfter(text string) After {
+	job, on, _ := strings.Cut(text, ":")
+	return After{Job: JobID(job), On: AfterEnd(on)}
+}
+
+// ParseLock reads NAME[:N]. The name is checked with the request.
+func ParseLock(text string) (Lock, *Error) {
+	name, places, many := strings.Cut(text, ":")
+	if !many {
+		return Lock{Name: name}, nil
+	}
+	n, err := strconv.Atoi(places)
+	if err != nil || n < 1 {
+		return Lock{}, Invalid("locks", fmt.Sprintf("the lock %s: write NAME, or NAME:N with a number of 1 or more", text))
+	}
+	return Lock{Name: name, Places: n}, nil
 }
 
 // WaitKind is a kind of thing to wait for.

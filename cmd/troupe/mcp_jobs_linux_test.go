@@ -264,3 +264,26 @@ func TestMCPWaitsForAny(t *testing.T) {
 	}
 	require.Empty(t, mustCall[core.Jobs](a, "list", nil).Notifications)
 }
+
+// A run that waits for a lock and for other jobs says for what, starts by itself, and its end is
+// reported.
+func TestMCPRunsWait(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a := d.agent(withSessions, nil)
+	fifo := d.file("gate")
+	open, _ := gate(t, fifo), post(t, fifo+"-begun")
+	first := a.run(params{"command": "read x < " + fifo, "lock": []string{"build"}, "background": true})
+	require.Empty(t, first.WaitsFor)
+	r, text, err := ask[core.RunResult](t.Context(), a, "run", params{"command": "echo built", "lock": []string{"build"}, "after": []string{first.JobID + ":any"}, "background": true})
+	require.NoError(t, err)
+	want := []string{first.JobID + ":any", "lock build (" + first.JobID + ")"}
+	require.Equal(t, want, r.WaitsFor)
+	require.Contains(t, text, "job "+r.JobID+" is queued and has not begun: it waits for "+strings.Join(want, ", "))
+	require.Equal(t, want, mustCall[core.Jobs](a, "list", nil).Jobs[1].WaitsFor)
+	require.Contains(t, a.refused("run", params{"command": "true", "lock": []string{"build:0"}}), "write NAME, or NAME:N")
+	require.Contains(t, a.refused("run", params{"command": "true", "queue": "none"}), "there is no queue none")
+	open()
+	a.ended(r.JobID)
+	require.Equal(t, "built\n", mustCall[core.RunResult](a, "read", params{"job_id": r.JobID}).Output)
+}

@@ -37,18 +37,7 @@ func StatusText(j messages.Record, now time.Time) string {
 func WaitsText(all []messages.WaitsFor) string {
 	var texts []string
 	for _, w := range all {
-		var jobs []string
-		for _, job := range w.Jobs {
-			jobs = append(jobs, string(job))
-		}
-		text := strings.Join(jobs, ", ")
-		switch {
-		case w.Kind != messages.WaitAfter:
-			text = fmt.Sprintf("%s %s (%s)", w.Kind, w.Name, text)
-		case w.On != messages.AfterOK:
-			text += ":" + string(w.On)
-		}
-		texts = append(texts, text)
+		texts = append(texts, w.String())
 	}
 	return strings.Join(texts, ", ")
 }

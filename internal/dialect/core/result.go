@@ -16,6 +16,7 @@ type JobRecord struct {
 	Session     string   `json:"session,omitempty"`      // of a live shell
 	State       string   `json:"state"`                  // queued, starting, running, stopping, draining or finished
 	QueuedAfter string   `json:"queued_after,omitempty"` // the job whose end it waits for; the oldest, if the end of any will do
+	WaitsFor    []string `json:"waits_for,omitempty"`    // the ends of jobs, locks and queues for which it waits before, with the jobs that have them
 	Running     bool     `json:"running"`
 	Background  bool     `json:"background,omitempty"`
 	Outcome     string   `json:"outcome,omitempty"`     // how it ended: exited, signaled, timed_out, cancelled, failed_to_start or lost; nothing while it runs
@@ -189,6 +190,9 @@ func Tell(j messages.Record, now time.Time) JobRecord {
 		r.Waiting = "secret"
 	case j.WaitingForInput:
 		r.Waiting = "input"
+	}
+	for _, w := range j.WaitsFor {
+		r.WaitsFor = append(r.WaitsFor, w.String())
 	}
 	for _, f := range j.Flags {
 		r.Flags = append(r.Flags, string(f))

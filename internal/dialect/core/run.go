@@ -49,6 +49,10 @@ type Run struct {
 	Streams     string            `json:"streams,omitempty" doc:"separate keeps stdout and stderr apart" enum:"merged,separate"`
 	Name        string            `json:"name,omitempty" doc:"can be used for its id"`
 	Replace     bool              `json:"replace,omitempty" doc:"stop the live job of that name first"`
+	After       []string          `json:"after,omitempty" doc:"begin after JOB[:ok|any|fail]"`
+	Lock        []string          `json:"lock,omitempty" doc:"NAME[:N] to hold meanwhile"`
+	Queue       string            `json:"queue,omitempty" doc:"of the settings"`
+	Priority    int               `json:"priority,omitempty" doc:"the highest is first"`
 	Key         string            `json:"key,omitempty" doc:"idempotency key: again, it gets the same job"`
 	MaxBytes    int               `json:"max_bytes,omitempty" doc:"most bytes to show"`
 }
@@ -88,12 +92,27 @@ func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
 			r.Dir = filepath.Join(s.Dir, p.Cwd)
 		}
 	}
-	for _, fill := range []func(*messages.RunCommand) *messages.Error{p.times, p.input, func(r *messages.RunCommand) *messages.Error { return p.surround(r, s) }} {
+	for _, fill := range []func(*messages.RunCommand) *messages.Error{p.times, p.waits, p.input, func(r *messages.RunCommand) *messages.Error { return p.surround(r, s) }} {
 		if err := fill(&r); err != nil {
 			return r, err
 		}
 	}
 	return r, r.Check()
+}
+
+func (p Run) waits(r *messages.RunCommand) *messages.Error {
+	r.Queue, r.Priority = p.Queue, p.Priority
+	for _, text := range p.After {
+		r.After = append(r.After, messages.ParseAfter(text))
+	}
+	for _, text := range p.Lock {
+		l, err := messages.ParseLock(text)
+		if err != nil {
+			return err
+		}
+		r.Locks = append(r.Locks, l)
+	}
+	return nil
 }
 
 func (p Run) times(r *messages.RunCommand) *messages.Error {

@@ -58,6 +58,9 @@ func (r JobRecord) status() string {
 	took := duration(time.Duration(r.DurationMS) * time.Millisecond)
 	switch {
 	case r.Running && r.State == string(messages.Queued):
+		if len(r.WaitsFor) > 0 {
+			return fmt.Sprintf("job %s is queued and has not begun: it waits for %s", name, strings.Join(r.WaitsFor, ", "))
+		}
 		if r.QueuedAfter != "" {
 			return fmt.Sprintf("job %s is queued after job %s, and has not begun", name, r.QueuedAfter)
 		}

@@ -194,17 +194,23 @@ func records(jobs []messages.Record) []core.JobRecord {
 
 // record returns the record of a job for a result.
 func (c *call) record(ctx context.Context, job messages.Record) core.JobRecord {
-	r := core.Tell(job, time.Now())
-	if job.State == messages.Queued {
-		jobs, _ := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope}) // without them the job is queued all the same
-		r.QueuedAfter = ahead(job, jobs)
+	if job.State != messages.Queued {
+		return core.Tell(job, time.Now())
 	}
+	jobs, _ := dialect.Jobs(ctx, c.options.Host, messages.ListJobs{Scope: c.scope}) // without them the job is queued all the same
+	for _, j := range jobs {
+		if j.UID == job.UID && j.State == messages.Queued {
+			job.WaitsFor = j.WaitsFor
+		}
+	}
+	r := core.Tell(job, time.Now())
+	r.QueuedAfter = ahead(job, jobs)
 	return r
 }
 
 // ahead returns the oldest job that runs in the session of a queued one, "" for another job.
 func ahead(job messages.Record, jobs []messages.Record) string {
-	if job.State != messages.Queued {
+	if job.State != messages.Queued || len(job.WaitsFor) > 0 {
 		return ""
 	}
 	for _, j := range jobs {
