@@ -283,6 +283,8 @@ func TestMCPRunsWait(t *testing.T) {
 	require.Equal(t, want, mustCall[core.Jobs](a, "list", nil).Jobs[1].WaitsFor)
 	require.Contains(t, a.refused("run", params{"command": "true", "lock": []string{"build:0"}}), "write NAME, or NAME:N")
 	require.Contains(t, a.refused("run", params{"command": "true", "queue": "none"}), "there is no queue none")
+	other := d.agent(withSessions, nil).run(params{"command": "exec sleep 600", "background": true})
+	require.Contains(t, a.refused("run", params{"command": "true", "after": []string{other.JobID}}), other.JobID, "it is of another client")
 	open()
 	a.ended(r.JobID)
 	require.Equal(t, "built\n", mustCall[core.RunResult](a, "read", params{"job_id": r.JobID}).Output)

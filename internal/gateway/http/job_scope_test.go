@@ -92,6 +92,10 @@ func TestSecurityJobStaysInItsLeasedScope(t *testing.T) {
 			}
 		})
 	}
+	for _, id := range []string{string(other.ID), string(other.UID), "svc", "main/svc", string(ended.ID)} {
+		status, text := j.answers("POST", "/v1/jobs", `{"command":"true","after":[{"job":"`+id+`","on":"any"}]}`)
+		require.Equal(t, 404, status, "after %s: %s", id, text)
+	}
 	for _, id := range []messages.JobID{other.ID, own.ID} {
 		job, err := j.client.Job(t.Context(), id)
 		require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// confinedTypes are what confined looks for in a request.
-var confinedTypes = []reflect.Type{reflect.TypeFor[messages.JobID](), reflect.TypeFor[[]messages.JobID](), reflect.TypeFor[messages.ScopePath](), reflect.TypeFor[messages.Principal]()}
+// confinedTypes are what confined looks for in a request, and waitsIn in a run.
+var confinedTypes = []reflect.Type{reflect.TypeFor[messages.JobID](), reflect.TypeFor[[]messages.JobID](), reflect.TypeFor[messages.ScopePath](), reflect.TypeFor[messages.Principal](), reflect.TypeFor[[]messages.After]()}
 
 // escapes returns the fields of a request that hold a job, a scope or a principal where confined
 // does not look.

@@ -30,6 +30,7 @@ func (c *request) run() error {
 	if r.Key, err = c.key(); err != nil {
 		return err
 	}
+	c.waitsIn(&r)
 	at, refusal := c.runsIn(&r)
 	if refusal != nil {
 		return refusal
@@ -69,6 +70,16 @@ func (c *request) runsIn(r *messages.RunCommand) (at messages.ScopePath, refusal
 	}
 	r.Scope, refusal = c.inScope(r.Scope)
 	return r.Scope, refusal
+}
+
+// waitsIn takes the jobs that a run waits for from the scope of the client.
+func (c *request) waitsIn(r *messages.RunCommand) {
+	for i := range r.After {
+		r.After[i].Job = c.job(r.After[i].Job)
+	}
+	if r.CalledBy != "" {
+		r.CalledBy = c.job(r.CalledBy)
+	}
 }
 
 // key returns the idempotency key of the request, "" if it has none. An empty one is an

@@ -128,7 +128,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 			require.Contains(t, fields, field, key)
 		}
 		for field := range fields {
-			if !slices.Contains([]string{"tag", "deadline", "isolation", "live", "on_finish", "pipe_statuses", "stop_signal", "idle_timeout_ms", "rerun_of", "request", "text", "truncated", "redrawn", "full_screen", "next", "matches"}, field) {
+			if !slices.Contains([]string{"tag", "deadline", "isolation", "live", "on_finish", "pipe_statuses", "stop_signal", "idle_timeout_ms", "rerun_of", "request", "text", "truncated", "redrawn", "full_screen", "next", "matches", "waits_for", "faults"}, field) {
 				require.Contains(t, object, field, key)
 			}
 		}

@@ -50,6 +50,13 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 	if bad != nil {
 		return answer{}, bad
 	}
+	for i := range r.After {
+		before, err := c.own(ctx, string(r.After[i].Job))
+		if err != nil {
+			return answer{}, err
+		}
+		r.After[i].Job = messages.JobID(before.UID)
+	}
 	r.UID = messages.UID(ulid.Make().String())
 	if r.Key != "" {
 		r.Key = c.name + "/" + r.Key // keys of two clients never match
