@@ -69,6 +69,23 @@ func leastTime(n int, command func() *exec.Cmd) (values, error) {
 	return values{"least": float64(least) / float64(time.Millisecond)}, nil
 }
 
+// otherJobs is a plan of faults for jobs that do not run.
+const otherJobs = `{"rule":[{"where":"start","job":"none","do":"hang"},{"where":"exit","job":"none","do":"lost-exit"},{"where":"journal","job":"none","do":"no-space"}]}`
+
+// plan lets the faults of a plan happen to the daemon that a verb starts.
+func (p *program) plan(text string) error {
+	config := filepath.Join(p.dir, "config", "troupe")
+	file := filepath.Join(p.dir, "plan.json")
+	err := os.MkdirAll(config, 0o700)
+	if err == nil {
+		err = os.WriteFile(file, []byte(text), 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(config, "config.toml"), []byte(fmt.Sprintf("faults = %q\n", file)), 0o600)
+	}
+	return err
+}
+
 // ourVerb runs a verb of the program again and again, as a loop of a shell does.
 type ourVerb struct {
 	program *program
@@ -91,13 +108,18 @@ func newOurVerb(ctx context.Context, e assignment) (runner, error) {
 		v.args = []string{"version"}
 	case "cli-ps":
 		v.args, v.daemon = []string{"ps"}, true
-	case "cli-run":
+	case "cli-run", "faults":
 		v.args, v.daemon = []string{"run", "true"}, true
 	case "cli-run-alone":
 		v.args = []string{"run", "--no-daemon", "true"}
 	}
 	if !v.daemon {
 		return v, nil
+	}
+	if e.Scenario == "faults" && e.Side == own {
+		if err := p.plan(otherJobs); err != nil {
+			return v, err
+		}
 	}
 	for range listedJobs {
 		if said, err := p.command("run", "-b", "sleep", "infinity").CombinedOutput(); err != nil {

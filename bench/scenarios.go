@@ -65,6 +65,7 @@ var scenarios = []scenario{
 	{"cli-ps", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 2.7, 1.6}}},
 	{"cli-run", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 4.8, 2.5}}},
 	{"cli-run-alone", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 7.3, 3.5}}},
+	{"faults", []side{own, raw}, []line{{"", "least ms", "least", own, byRatio, atMost, 1.1, 1.02}}}, // raw: a daemon without a plan, which is composed without faults
 	{"oneshot", []side{own, library, raw}, []line{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 1.05, 0.98},
 		{"", "p99 ms", "p99", own, byRatio, atMost, 1.15, 0.98},

@@ -34,6 +34,7 @@ var runners = map[string]struct {
 	"cli-ps":        {newOurVerb, newRawVerb},
 	"cli-run":       {newOurVerb, newRawVerb},
 	"cli-run-alone": {newOurVerb, newRawVerb},
+	"faults":        {newOurVerb, newOurVerb},
 	"oneshot":       {newOurOneShots, newRawOneShots},
 	"throughput":    {newOurBurst, newRawBurst},
 	"shell-pty":     {newOurShellOnTerminal, newRawShellOnTerminal},

@@ -189,6 +189,9 @@ func (r *Rule) checkTarget() (field, wrong string) {
 	if all := []Target{Child, Holder, Keeper, Daemon}; !slices.Contains(all, r.Target) {
 		return "target", fmt.Sprintf("target is %q; it is one of %s", r.Target, list(all))
 	}
+	if r.Do == Freeze && r.Target == Daemon {
+		return "target", "a frozen daemon could not go on by itself; freeze the keeper, or kill the daemon"
+	}
 	if r.Signal == "" && r.Do == Kill {
 		r.Signal = "KILL"
 	}

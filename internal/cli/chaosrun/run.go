@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,14 +104,20 @@ func run(m *cli.Main, signals *cli.Signals, command []string) (status int, err e
 	c := exec.Command(command[0], command[1:]...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = m.Env, m.In, m.Out, m.Err
 	if err := c.Start(); err != nil {
-		return 0, err
+		_, _ = fmt.Fprintln(m.Err, "troupe:", err)
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			return 127, nil
+		}
+		return 126, nil
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	for {
 		select {
 		case sig := <-signals.Incoming:
-			_ = c.Process.Signal(sig)
+			if sig == syscall.SIGTERM || sig == syscall.SIGHUP { // a terminal sends the others to the command, too
+				_ = c.Process.Signal(sig)
+			}
 		case err := <-ended:
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) {

@@ -58,6 +58,9 @@ func (p *process) heard(f messages.ProcessFact) {
 		if p.of.id != "" { // not a live shell
 			f = p.exited(m)
 		}
+		if m.Last > 0 { // nothing of it is left
+			p.in.ended(p)
+		}
 	case messages.TreeEnded, messages.ProcessLost, messages.ProcessFailed:
 		p.in.ended(p)
 	}
