@@ -6,6 +6,6 @@
 //
 // Files:
 //
-//	list.go  the mutants
-//	main.go  makes the copy, breaks it, runs the tests
+//	mutants.go  the mutants
+//	main.go     makes the copy, breaks it, runs the tests
 package main

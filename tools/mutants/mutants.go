@@ -11,8 +11,8 @@ type mutant struct {
 
 // mutants lists the changes. docs/faults.md has their names.
 var mutants = []mutant{
-	{"the output is not drained", "backends/engine/exit.go", "if !s.drainQuickly() {", "if false {", "backends/engine", "^TestFaultJobIsDrained$"},
-	{"the start time of a pid is not checked", "backends/engine/proc_linux.go", "!ok || now.start != p.start {\n\t\treturn\n\t}\n\tfor _, sig", "!ok {\n\t\treturn\n\t}\n\tfor _, sig", "backends/engine", "^TestFaultPidIsReused$"},
+	{"the output is not drained", "backends/engine/exit.go", "if !s.drainQuickly() {", "if s == nil {", "backends/engine", "^TestFaultTheLastWriteIsDrained$"},
+	{"the start time of a pid is not checked", "backends/engine/proc_linux.go", "now.start != p.start {\n\t\treturn\n\t}\n\tfor _, sig", "now.start == 0 {\n\t\treturn\n\t}\n\tfor _, sig", "backends/engine", "^TestASignalKnowsItsProcess$"},
 	{"only the main process is killed", "backends/engine/escalation.go", "\tj.tree.kill()\n\tj.proc.signal", "\tj.proc.signal", "backends/engine", "^TestFaultTreeOfAnObedientLeaderEnds$"},
 	{"an end is settled before it is recorded", "actors/lifecycle/retire.go", "case !c.kept:\n\t\treturn c, todo\n", "case false:\n", "actors/lifecycle", "^TestCommand"},
 	{"a run is answered twice", "actors/supervisor_run.go", "\te.replyTo = nil\n}", "}", "supervision_test", "^TestIdempotency"},
