@@ -51,7 +51,7 @@ FUZZTIME ?= 20s
 FUZZ = $(shell grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir=tools . | sort | \
 	sed -E 's,^(.*)/[^/]*:func (\w+).*,-- -run=^$$ -fuzz=^\2$$ -fuzztime=$(FUZZTIME) -parallel=2 \1,')
 
-.PHONY: build test quick smoke check deps bench catalogue soak fuzz stress docs man install uninstall dist module release-check hosts
+.PHONY: build test quick smoke check deps bench catalogue soak fuzz stress docs man install uninstall dist module release-check mutants hosts
 
 build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)" -o $(OUT) ./cmd/troupe
@@ -59,7 +59,7 @@ build: ## the static binary, bin/troupe
 test: .bin/testsum ## all but the long forms of tests, ten to sixteen minutes; the last line counts them
 	@tools/test.sh -shuffle=on -p=$(P) -- '&' -parallel=6 $(WAITS) -- $(PLAIN) \
 		-- -parallel=6 -run=$(UNRACED) ./supervision_test ./internal/test/fake ./backends/engine ./backends/keeper ./backends/pipe ./backends/pty ./backends/shell \
-		-- '&' -C=bench . -- '&' -C=tools ./testsum ./modulepath -- -skip=$(UNRACED) $(RACE) $(RACED)
+		-- '&' -C=bench . -- '&' -C=tools ./testsum ./modulepath ./mutants -- -skip=$(UNRACED) $(RACE) $(RACED)
 
 quick: .bin/testsum ## what needs no process, without the race detector: under a minute
 	@tools/test.sh -p=2 -- $(QUICK)
@@ -71,10 +71,10 @@ check: .bin/tools ## format, vet, staticcheck, the house test, the requirements,
 	@unformatted=$$(.bin/gofumpt -l .); test -z "$$unformatted" || { echo "not formatted by gofumpt: $$unformatted"; exit 1; }
 	go vet ./...
 	go -C bench vet .
-	go -C tools vet ./testsum ./modulepath
+	go -C tools vet ./testsum ./modulepath ./mutants
 	.bin/staticcheck ./...
 	cd bench && ../.bin/staticcheck .
-	cd tools && ../.bin/staticcheck ./testsum ./modulepath
+	cd tools && ../.bin/staticcheck ./testsum ./modulepath ./mutants
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
 	CGO_ENABLED=0 GOOS=darwin go -C bench vet .
 	go test -count=1 -run '^Test(House|Docs|Requirements)' ./supervision_test
@@ -127,7 +127,10 @@ dist: ## tarballs, Debian and npm packages for Linux on amd64 and arm64, and che
 module: ## MODULE=host/owner/troupe: the module path, in the whole tree
 	@go -C tools run ./modulepath $(MODULE)
 
-release-check: dist ## installs what dist made in bare root file systems, and the module from a proxy: minutes
+mutants: ## breaks one promise at a time in a copy of the tree, and runs the test that must notice: minutes
+	@go -C tools run ./mutants
+
+release-check: dist mutants ## installs what dist made in bare root file systems, and the module from a proxy: minutes
 	@tools/release-check.sh
 
 # They are made when a source is newer: make install needs no Go after make build man.

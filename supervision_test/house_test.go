@@ -127,6 +127,7 @@ var mayImport = map[string][]string{
 	"internal/test/keys":          {},
 	"internal/test/mcpfixtures":   {"internal/gateway/mcp/tasks", "internal/gateway/mcp/web", mcpLib, rpcLib},
 	"tools/modulepath":            {},
+	"tools/mutants":               {},
 	"tools/testsum":               {"gotest.tools/gotestsum"},
 }
 

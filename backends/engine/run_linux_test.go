@@ -449,3 +449,17 @@ func TestTwoStartsAtOnce(t *testing.T) {
 	a.over()
 	b.over()
 }
+
+// The last write of the main process is in the log before its exit is reported (F29), although
+// both happen in the same moment.
+func TestFaultTheLastWriteIsDrained(t *testing.T) {
+	r := newRig(t)
+	for n := range 200 {
+		e := r.start(r.spec("sleep 100 & printf %0100d 0; exit 7"))
+		if x := await[messages.ProcessExited](e); x.Sizes[0] != 100 {
+			t.Fatalf("run %d: %d bytes", n, x.Sizes[0])
+		}
+		e.proc.Stop(messages.Cause{By: messages.ByClient}, 0)
+		e.over()
+	}
+}
