@@ -46,7 +46,7 @@ func (i *Injector) Engine(k Keepers) backends.Engine {
 func (e *engine) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	job, known := actors.JobOfMeta(s.Meta)
 	if !known { // a live shell
-		w := &process{in: e.in, uid: s.ID, facts: facts}
+		w := e.in.newProcess(s.ID, "", identity{}, facts)
 		p, _ := w.begin(e.Keepers.Start(s, w.heard), nil)
 		return p
 	}
@@ -54,15 +54,16 @@ func (e *engine) Start(s backends.Spec, facts backends.FactHandler) backends.Pro
 	if s.In != "" {
 		at = faults.Shell
 	}
+	w := e.in.newProcess(s.ID, s.In, of, facts)
 	for _, f := range e.in.at(at, s.ID, of) {
 		switch f.Do {
 		case faults.Errno, faults.NoSpace, faults.NoDescriptors, faults.ForkRefused:
+			e.in.ended(w)
 			return backends.FailStart(facts, startError(f))
 		default:
 			disturb(&s, f)
 		}
 	}
-	w := &process{in: e.in, uid: s.ID, shell: s.In, of: of, facts: facts}
 	p, _ := w.begin(e.Keepers.Start(s, w.heard), nil)
 	return p
 }
@@ -88,7 +89,7 @@ func (e *engine) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pr
 	if !known {
 		return e.Keepers.Adopt(id, facts)
 	}
-	w := &process{in: e.in, uid: id, of: of, facts: facts}
+	w := e.in.newProcess(id, "", of, facts)
 	return w.begin(e.Keepers.Adopt(id, w.heard))
 }
 

@@ -116,6 +116,7 @@ func (i *Injector) toShell(uid messages.UID, name string) {
 
 // ended forgets a process: it gets no signal any more.
 func (i *Injector) ended(p *process) {
+	p.once.Do(func() { close(p.begun) })
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.live, p.uid)

@@ -21,19 +21,35 @@ type process struct {
 	of    identity
 	facts backends.FactHandler
 
-	mu   sync.Mutex             // guards what follows
-	late []messages.ProcessFact // facts after a delayed one; nil: none is delayed
-	nth  uint64
+	taken chan struct{} // closed when Process is set
+	begun chan struct{} // closed when the process exists, or never will
+	once  sync.Once     // closes begun
+
+	turn    sync.Mutex             // held while a fact that was late is delivered
+	mu      sync.Mutex             // guards what follows
+	late    []messages.ProcessFact // facts after a delayed one; nil: none is delayed
+	stopped bool                   // its end is not lost: who has stopped it waits for it
+	nth     uint64
+}
+
+// newProcess returns a process that the engine is to take. Signals to it wait for its begin.
+func (i *Injector) newProcess(uid, shell messages.UID, of identity, facts backends.FactHandler) *process {
+	p := &process{in: i, uid: uid, shell: shell, of: of, facts: facts, taken: make(chan struct{}), begun: make(chan struct{})}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.live[uid] = p
+	return p
 }
 
 // begin completes a process that the engine has taken.
 func (p *process) begin(of backends.Process, err error) (backends.Process, error) {
 	if err != nil {
+		p.in.ended(p)
 		return of, err
 	}
 	p.Process = of
+	close(p.taken)
 	p.in.mu.Lock()
-	p.in.live[p.uid] = p
 	watched := p.in.rules.Watches(p.of.event(faults.Output, nil))
 	p.in.mu.Unlock()
 	if watched {
@@ -52,6 +68,8 @@ func (p *process) heard(f messages.ProcessFact) {
 		if m.Answers() >= ownControls {
 			return
 		}
+	case messages.ProcessStarted:
+		p.once.Do(func() { close(p.begun) })
 	case messages.MainExited:
 		return // it may meet a fault: its result follows
 	case messages.ProcessExited:
@@ -73,7 +91,9 @@ func (p *process) exited(m messages.ProcessExited) messages.ProcessFact {
 		switch f.Do {
 		case faults.LostExit: // until a stop asks for it
 			p.mu.Lock()
-			p.late = []messages.ProcessFact{}
+			if !p.stopped {
+				p.late = []messages.ProcessFact{}
+			}
 			p.mu.Unlock()
 		case faults.WrongExit:
 			m.Status = messages.ExitStatus{Signal: f.Signal}
@@ -106,6 +126,8 @@ func (p *process) pass(f messages.ProcessFact) {
 
 // release delivers what was delayed.
 func (p *process) release() {
+	p.turn.Lock()
+	defer p.turn.Unlock()
 	for {
 		p.mu.Lock()
 		if len(p.late) == 0 {
@@ -122,12 +144,21 @@ func (p *process) release() {
 
 // Stop implements backends.Process. It reports an end that was lost.
 func (p *process) Stop(c messages.Cause, grace time.Duration) {
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
 	p.Process.Stop(c, grace)
 	go p.release() // as facts come, from outside of the caller
 }
 
-// signal sends a signal to the main process.
+// signal sends a signal to the main process, when there is one.
 func (p *process) signal(name string) {
+	<-p.begun
+	select {
+	case <-p.taken:
+	default:
+		return // it could not start
+	}
 	p.mu.Lock()
 	p.nth++
 	nth := ownControls + p.nth

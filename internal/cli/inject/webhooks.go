@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"context"
 	"time"
 
 	"troupe/actors"
@@ -34,19 +35,17 @@ func (w *webhooks) Deliver(d messages.Delivery, done func(messages.Delivered)) (
 			late += reorderPatience
 		}
 	}
-	send := func() func() {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		if pause(ctx, late); ctx.Err() != nil {
+			done(messages.Delivered{Err: messages.Error{Code: messages.Internal, Reason: "cancelled", Message: "the try was cancelled"}})
+			return
+		}
+		again := done
 		if twice {
-			return w.to.Deliver(d, func(messages.Delivered) { w.to.Deliver(d, done) })
+			again = func(messages.Delivered) { w.to.Deliver(d, done) }
 		}
-		return w.to.Deliver(d, done)
-	}
-	if late == 0 {
-		return send()
-	}
-	timer := time.AfterFunc(late, func() { send() })
-	return func() {
-		if timer.Stop() {
-			go done(messages.Delivered{Err: messages.Error{Code: messages.Internal, Reason: "cancelled", Message: "the try was cancelled"}})
-		}
-	}
+		context.AfterFunc(ctx, w.to.Deliver(d, again))
+	}()
+	return cancel
 }
