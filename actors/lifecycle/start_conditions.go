@@ -99,17 +99,16 @@ func (c *StartConditions) Ended(job messages.JobID, uid messages.UID, end messag
 	delete(c.holding, job)
 	if len(c.waiting) == 0 {
 		clear(c.served)
+		return nil
 	}
 	for _, w := range c.inOrder() {
-		i := slices.IndexFunc(w.left, func(a messages.After) bool { return a.Job == messages.JobID(uid) })
-		switch {
-		case i < 0 || w.failed != nil:
-		case w.left[i].On.Met(end):
-			w.left = slices.Delete(w.left, i, i+1)
-		default:
-			w.failed = NotMet(w.left[i].On, job, end)
-			todo = append(todo, ConditionEffect{w.id, w.failed})
+		for _, a := range w.left {
+			if a.Job == messages.JobID(uid) && !a.On.Met(end) && w.failed == nil {
+				w.failed = NotMet(a.On, job, end)
+				todo = append(todo, ConditionEffect{w.id, w.failed})
+			}
 		}
+		w.left = slices.DeleteFunc(w.left, func(a messages.After) bool { return a.Job == messages.JobID(uid) })
 	}
 	return append(todo, c.settle()...)
 }
@@ -132,8 +131,8 @@ func NotMet(on messages.AfterEnd, job messages.JobID, end messages.End) *message
 	}
 }
 
-// For returns what a job still waits for.
-// idOf returns the id of the job with a ULID. A list passes the order of the jobs that wait.
+// For returns what a job still waits for. order is that of all jobs that wait, and idOf returns the
+// id of the job with a ULID.
 func (c *StartConditions) For(job messages.JobID, order []messages.JobID, idOf func(messages.JobID) messages.JobID) (all []messages.WaitsFor) {
 	w := c.waiting[job]
 	if w == nil || w.failed != nil {
@@ -176,19 +175,24 @@ func (c *StartConditions) Order() (ids []messages.JobID) {
 	return ids
 }
 
-// LeadsTo reports whether a job with these conditions would wait for a job that waits for it.
-func (c *StartConditions) LeadsTo(w messages.StartWaits, caller messages.JobID, uid messages.UID, byUID func(messages.JobID) messages.JobID) bool {
-	for _, n := range c.needs(w) {
-		if n.places == 1 && slices.Contains(c.holders[n.resource], caller) {
-			return true
+// LeadsTo reports whether a job with these conditions would wait for a job that waits for it. Each
+// job on the way is looked at once.
+func (c *StartConditions) LeadsTo(w messages.StartWaits, caller messages.JobID, uid messages.UID, idOf func(messages.JobID) messages.JobID) bool {
+	seen := map[messages.JobID]bool{}
+	for todo := []messages.StartWaits{w}; len(todo) > 0; todo = todo[1:] {
+		for _, n := range c.needs(todo[0]) {
+			if n.places == 1 && slices.Contains(c.holders[n.resource], caller) {
+				return true
+			}
 		}
-	}
-	for _, a := range w.After {
-		if a.Job == messages.JobID(uid) {
-			return true
-		}
-		if other := c.waiting[byUID(a.Job)]; other != nil && c.LeadsTo(messages.StartWaits{After: other.left, Locks: other.waits.Locks, Queue: other.waits.Queue}, caller, uid, byUID) {
-			return true
+		for _, a := range todo[0].After {
+			if a.Job == messages.JobID(uid) {
+				return true
+			}
+			if other := c.waiting[idOf(a.Job)]; other != nil && !seen[other.id] {
+				seen[other.id] = true
+				todo = append(todo, messages.StartWaits{After: other.left, Locks: other.waits.Locks, Queue: other.waits.Queue})
+			}
 		}
 	}
 	return false

@@ -93,6 +93,36 @@ func TestJobsAfterOthers(t *testing.T) {
 	require.Equal(t, []string{"!both"}, c.ends("j2", 1))
 }
 
+// A job that names another twice waits for it once, and fails once.
+func TestTheSameJobTwice(t *testing.T) {
+	c := newConditions(t)
+	ok, anyEnd := messages.After{Job: "j1"}, messages.After{Job: "j1", On: messages.AfterAny}
+	require.Empty(t, c.add("twice", "a", afterEnds(ok, anyEnd)))
+	require.Equal(t, []string{"twice"}, c.ends("j1", 0))
+	require.Empty(t, c.add("both", "a", afterEnds(messages.After{Job: "j2"}, messages.After{Job: "j2", On: messages.AfterOK})))
+	require.Equal(t, []string{"!both"}, c.ends("j2", 1))
+}
+
+// A search for a cycle ends, however many ways lead to a job.
+func TestCyclesOfManyWays(t *testing.T) {
+	c := newConditions(t)
+	const steps = 60
+	for n := range steps { // two jobs wait for each two before
+		var w []messages.After
+		if n > 0 {
+			w = []messages.After{{Job: messages.JobID(fmt.Sprint("a", n-1))}, {Job: messages.JobID(fmt.Sprint("b", n-1))}}
+		} else {
+			w = []messages.After{{Job: "first"}}
+		}
+		require.Empty(t, c.add(fmt.Sprint("a", n), "a", afterEnds(w...)))
+		require.Empty(t, c.add(fmt.Sprint("b", n), "a", afterEnds(w...)))
+	}
+	id := func(uid messages.JobID) messages.JobID { return uid }
+	last := afterEnds(messages.After{Job: messages.JobID(fmt.Sprint("a", steps-1))})
+	require.False(t, c.LeadsTo(last, "caller", "caller", id))
+	require.True(t, c.LeadsTo(last, "first", "first", id))
+}
+
 // Scopes take turns, a higher priority goes first, and within a scope the order is that of the requests.
 func TestTurnsOfConditions(t *testing.T) {
 	c := newConditions(t)
