@@ -59,9 +59,8 @@ t = threading.Thread(target=lambda: print(input(), flush=True))
 t.start(); t.join()'`,
 }
 
-// A process of the job, whichever it is, that waits in a read of its input is seen;
-// what is given to it ends the wait.
-func TestAwaitedInput(t *testing.T) {
+// eachReader runs every reader: reading while it waits for its input, and ended once it is over.
+func eachReader(t *testing.T, reading, ended func(*rig, *ear)) {
 	for name, text := range readers {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(text, "python3") {
@@ -70,21 +69,31 @@ func TestAwaitedInput(t *testing.T) {
 			r := newRig(t)
 			g := newGate(t)
 			e := r.fed(strings.Replace(text, "GATE", g.path, 1))
-			e.proc.Do(backends.CheckInput{For: time.Minute})
-			e.waits(true)
-			e.proc.Do(backends.Input{Data: []byte("hi\n")})
-			e.grown(messages.Merged, 2)
-			e.waits(true, false)
+			reading(r, e)
 			e.proc.Do(backends.CloseInput{})
 			if strings.Contains(text, "GATE") {
 				g.open()
 			}
 			e.over()
-			if got := r.output(e, messages.Merged); got != "hi\n" {
-				t.Errorf("%q", got)
-			}
+			ended(r, e)
 		})
 	}
+}
+
+// A process of the job, whichever it is, that waits in a read of its input is seen;
+// what is given to it ends the wait.
+func TestAwaitedInput(t *testing.T) {
+	eachReader(t, func(_ *rig, e *ear) {
+		e.proc.Do(backends.CheckInput{For: time.Minute})
+		e.waits(true)
+		e.proc.Do(backends.Input{Data: []byte("hi\n")})
+		e.grown(messages.Merged, 2)
+		e.waits(true, false)
+	}, func(r *rig, e *ear) {
+		if got := r.output(e, messages.Merged); got != "hi\n" {
+			r.t.Errorf("%q", got)
+		}
+	})
 }
 
 // Who sleeps, reads something else or was stopped in its read does not wait for

@@ -44,27 +44,15 @@ func awaiting(a messages.Awaiting) func(messages.LiveState) bool {
 // A job that waits for input or a secret is seen when it is asked for, and nothing is reported of it:
 // no client has asked for reports.
 func TestLiveStateOfReaders(t *testing.T) {
-	for name, text := range readers {
-		t.Run(name, func(t *testing.T) {
-			if strings.Contains(text, "python3") {
-				need.Program(t, "python3")
-			}
-			r := newRig(t)
-			g := newGate(t)
-			e := r.fed(strings.Replace(text, "GATE", g.path, 1))
-			await[messages.ProcessStarted](e)
-			r.becomes(e, "it waits for input", awaiting(messages.AwaitsInput))
-			e.proc.Do(backends.Input{Data: []byte("hi\n")})
-			e.proc.Do(backends.CloseInput{})
-			if strings.Contains(text, "GATE") {
-				g.open()
-			}
-			e.over()
-			if has[messages.InputWaiting](e) {
-				t.Errorf("heard %+v", e.all())
-			}
-		})
-	}
+	eachReader(t, func(r *rig, e *ear) {
+		await[messages.ProcessStarted](e)
+		r.becomes(e, "it waits for input", awaiting(messages.AwaitsInput))
+		e.proc.Do(backends.Input{Data: []byte("hi\n")})
+	}, func(r *rig, e *ear) {
+		if has[messages.InputWaiting](e) {
+			r.t.Errorf("heard %+v", e.all())
+		}
+	})
 	for name, c := range map[string]struct {
 		text string
 		want messages.Awaiting
