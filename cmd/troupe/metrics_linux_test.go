@@ -64,3 +64,10 @@ func TestTheNumbersAreNoSubscriber(t *testing.T) {
 	p.send(syscall.SIGINT)
 	<-p.ended
 }
+
+// A daemon that injects faults says so among its numbers.
+func TestTheNumbersTellFaults(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil, "--faults", "flaky-spawn", "--metrics", "127.0.0.1:0")
+	d.looks("troupe_faults 1")
+}
