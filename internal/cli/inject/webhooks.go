@@ -43,7 +43,7 @@ func (w *webhooks) Deliver(d messages.Delivery, done func(messages.Delivered)) (
 		}
 		again := done
 		if twice {
-			again = func(messages.Delivered) { w.to.Deliver(d, done) }
+			again = func(messages.Delivered) { context.AfterFunc(ctx, w.to.Deliver(d, done)) }
 		}
 		context.AfterFunc(ctx, w.to.Deliver(d, again))
 	}()
